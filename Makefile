@@ -1,0 +1,144 @@
+# Every target makes what it needs: a virtual environment, the wheel, its installation.
+# The wheel is built once and installed in each environment; what did not change is not
+# built again, and with the environments in place no network is needed.
+#
+#   make demo PYTHON=/path/to/python3     another Python (`make clean` first)
+#   make test ARGS="-k rewire -x"         more arguments for pytest, or for the benchmark
+
+PYTHON ?= python3
+ifeq ($(origin CXX),default)
+  CXX := $(firstword $(foreach name,c++ g++ clang++,$(shell command -v $(name))) c++)
+endif
+export CXX
+
+DEMO_EXTRAS := [plot,data]
+START := $(shell date +%s)
+PIP := python -m pip -qq --disable-pip-version-check
+# Folders are in it too: a module that was removed must leave the wheel.
+SOURCES := pyproject.toml CMakeLists.txt \
+  $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-slow lint format bench sanitize clean toolchain
+
+help:
+	@echo "make demo       train dense, SET and CTRE on the bundled Madelon data, and compare"
+	@echo "make test       the test suite, the doctests and the README's code"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make lint       ruff and mypy"
+	@echo "make format     ruff and, where it is installed, clang-format"
+	@echo "make bench      speed beside other libraries on this machine"
+	@echo "make sanitize   the native tests with the address and undefined-behaviour sanitizers"
+	@echo "make clean      remove environments, builds and caches"
+
+demo: .venv/ready
+	@.venv/bin/cofire demo
+	@echo "make demo took $$(( $$(date +%s) - $(START) )) s, environment and build included."
+
+test: .venv-test/ready
+	.venv-test/bin/python -m pytest -m "not slow" --doctest-modules --pyargs ./tests cofire $(ARGS)
+
+test-slow: .venv-test/ready
+	.venv-test/bin/python -m pytest -m slow $(ARGS)
+
+lint: .venv-test/ready
+	.venv-test/bin/ruff check .
+	.venv-test/bin/ruff format --check .
+	.venv-test/bin/mypy
+
+format: .venv-test/ready
+	.venv-test/bin/ruff check --fix .
+	.venv-test/bin/ruff format .
+	! command -v clang-format >/dev/null || clang-format -i src/cofire/engine/native/*pp
+
+bench: .venv-bench/ready
+	.venv-bench/bin/python benchmarks/bench_epoch.py $(ARGS)
+
+# Python itself is built without the sanitizers, so their library is loaded before it;
+# libstdc++ too, in which they look for what C++ exceptions call. No leak check: Python
+# keeps memory until its process ends. pytest must leave stderr and SIGSEGV to them.
+sanitize: .venv-sanitize/ready
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	.venv-sanitize/bin/python -m pytest -m "not slow" --hypothesis-profile=ci \
+	  --capture=sys -p no:faulthandler \
+	  $(wildcard tests/test_engine*.py tests/test_search*.py) $(ARGS)
+
+clean:
+	rm -rf .venv .venv-build .venv-test .venv-bench .venv-sanitize build dist
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+# ---- environments and builds -----------------------------------------------------------
+
+# $(call install,environment,extras): the wheel beside $< into the environment
+define install
+	@echo "Installing cofire in $1 ..."
+	@test -x $1/bin/python || $(PYTHON) -m venv $1
+	@$1/bin/$(PIP) uninstall -y cofire
+	@$1/bin/$(PIP) install "$$(echo $(<D)/*.whl)$2"
+	@touch $@
+endef
+
+# $(call build,name,options): the wheel into build/name; CMake works in build/name-cmake
+define build
+	@$(MAKE) -s toolchain
+	@echo "Building cofire (C++, about a minute the first time) ..."
+	@rm -rf build/$1 && mkdir -p build/$1
+	@.venv-build/bin/$(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/$1 \
+	  --config-settings build-dir=build/$1-cmake $2 .
+	@touch $@
+endef
+
+.venv/ready: build/wheel/ready
+	$(call install,.venv,$(DEMO_EXTRAS))
+
+.venv-test/ready: build/wheel/ready
+	$(call install,.venv-test,[test])
+
+.venv-bench/ready: build/wheel/ready benchmarks/requirements.txt
+	$(call install,.venv-bench)
+	@.venv-bench/bin/$(PIP) install -r benchmarks/requirements.txt
+
+.venv-sanitize/ready: build/sanitized/ready
+	$(call install,.venv-sanitize,[test])
+
+build/wheel/ready: $(SOURCES) .venv-build/ready
+	$(call build,wheel)
+
+build/sanitized/ready: $(SOURCES) .venv-build/ready
+	@case "$$($(CXX) -print-file-name=libasan.so)" in */*) ;; *) \
+	  echo "make sanitize needs GCC with its libasan (CXX=g++ chooses it)."; exit 1;; esac
+	$(call build,sanitized,--config-settings cmake.define.COFIRE_SANITIZE=ON \
+	  --config-settings cmake.build-type=Debug)
+
+.venv-build/ready: pyproject.toml
+	@$(MAKE) -s toolchain
+	@test -x .venv-build/bin/python || $(PYTHON) -m venv .venv-build
+	@.venv-build/bin/$(PIP) install cmake ninja $$($(PYTHON) -c \
+	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])')
+	@touch $@
+
+# What must be there before: each line of advice ends a run that could not succeed.
+toolchain:
+	@command -v $(PYTHON) >/dev/null || { echo "There is no '$(PYTHON)'."; false; } && \
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "cofire needs Python 3.11 or newer."; \
+	  echo "  Debian, Ubuntu   apt-get install python3 python3-venv python3-dev"; \
+	  echo "  Fedora           dnf install python3 python3-devel"; \
+	  echo "  macOS            brew install python"; \
+	  echo "Then run the same command again (PYTHON=/path/to/python3 chooses one)."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments."; \
+	  echo "  Debian, Ubuntu   apt-get install python3-venv"; exit 1; }
+	@test -f "$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" || { \
+	  echo "$(PYTHON) has no C headers (Python.h)."; \
+	  echo "  Debian, Ubuntu   apt-get install python3-dev"; \
+	  echo "  Fedora           dnf install python3-devel"; exit 1; }
+	@printf '#include <concepts>\n#include <thread>\nint main() {}\n' | \
+	$(CXX) -std=c++20 -fsyntax-only -x c++ - 2>/dev/null || { \
+	  echo "cofire needs a C++20 compiler (GCC >= 11 or Clang >= 14); '$(CXX)' is none."; \
+	  echo "  Debian, Ubuntu   apt-get install build-essential"; \
+	  echo "  Fedora           dnf install gcc-c++ make"; \
+	  echo "  macOS            xcode-select --install"; \
+	  echo "Then run the same command again (CXX=/path/to/g++ chooses one)."; exit 1; }
