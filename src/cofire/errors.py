@@ -1,0 +1,40 @@
+"""The few errors of the library, and how they are worded."""
+
+import difflib
+from collections.abc import Collection
+
+
+class DivergenceError(ValueError):
+    """Training left the finite numbers; the last finite network was kept."""
+
+    def __init__(self, *, layer: int, epoch: int | None = None) -> None:
+        self.layer, self.epoch = layer, epoch
+        when = "" if epoch is None else f" in epoch {epoch}"
+        super().__init__(
+            f"training diverged{when}: layer {layer + 1} has values that are not finite. "
+            "The network of the epoch before was kept. "
+            "Scale the inputs (StandardScaler) or lower learning_rate_init."
+        )
+
+    def __reduce__(self) -> tuple:
+        return _divergence, (self.layer, self.epoch)
+
+
+def _divergence(layer: int, epoch: int | None) -> DivergenceError:
+    return DivergenceError(layer=layer, epoch=epoch)
+
+
+class ModelFormatError(ValueError):
+    """A file is not a model that this version can read."""
+
+
+def unknown_name(kind: str, name: object, known: Collection[str]) -> ValueError:
+    """Word an error: what came, what was probably meant, what exists.
+
+    >>> unknown_name("method", "SETT", {"set", "static"})
+    ValueError("unknown method 'SETT'. Did you mean 'set'? Known: set, static.")
+    """
+    known = sorted(known)
+    close = difflib.get_close_matches(str(name).lower(), known, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")

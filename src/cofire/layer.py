@@ -1,0 +1,142 @@
+"""The arrays of one layer, and nothing else."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csr_array
+
+_DTYPES = {"indptr": "i8", "indices": "i4", "weights": "f4", "bias": "f4"}
+
+
+@dataclass(frozen=True, eq=False)
+class SparseLayer:
+    """Connections by output neuron (CSR): canonical, that is sorted and unique.
+
+    indptr (n_out + 1) int64, indices (nnz) int32, weights (nnz) and bias (n_out)
+    float32. The fields are frozen, the arrays are not: the engine trains in place.
+    A connection from input i to output o has the place o * n_in + i.
+
+    >>> layer = SparseLayer.from_keys([1, 3, 5], [0.5, 1, 2], [0, 0], n_in=3, n_out=2)
+    >>> layer.to_scipy().toarray()
+    array([[0. , 0.5, 0. ],
+           [1. , 0. , 2. ]], dtype=float32)
+    """
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    n_in: int
+
+    @classmethod
+    def from_keys(
+        cls,
+        keys: np.ndarray,
+        weights: np.ndarray,
+        bias: np.ndarray,
+        n_in: int,
+        n_out: int,
+    ) -> "SparseLayer":
+        """Build a layer from its strictly ascending places and their weights."""
+        keys = np.asarray(keys, dtype=np.int64)
+        weights = np.ascontiguousarray(weights, dtype=np.float32)
+        bias = np.ascontiguousarray(bias, dtype=np.float32)
+        if (keys[1:] <= keys[:-1]).any():
+            raise ValueError("keys must be strictly ascending")
+        if len(keys) and not 0 <= keys[0] <= keys[-1] < n_in * n_out:
+            raise ValueError(f"keys must lie in [0, {n_in * n_out})")
+        if weights.shape != keys.shape or bias.shape != (n_out,):
+            raise ValueError(
+                f"{len(keys)} keys and {n_out} neurons need as many weights and "
+                f"biases, got shapes {weights.shape} and {bias.shape}"
+            )
+        row_starts = np.arange(n_out + 1, dtype=np.int64) * n_in
+        indptr = np.searchsorted(keys, row_starts).astype(np.int64)
+        indices = (keys % n_in).astype(np.int32)
+        return cls(indptr, indices, weights, bias, int(n_in))
+
+    @property
+    def n_out(self) -> int:
+        """Number of output neurons."""
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of connections."""
+        return len(self.indices)
+
+    @property
+    def density(self) -> float:
+        """Share of the n_in * n_out places that hold a connection."""
+        return self.nnz / (self.n_in * self.n_out)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every place holds a connection."""
+        return self.nnz == self.n_in * self.n_out
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Output neuron of each connection: (nnz) int64."""
+        return np.repeat(np.arange(self.n_out, dtype=np.int64), np.diff(self.indptr))
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Place of each connection, ascending: (nnz) int64, computed anew."""
+        keys = self.rows
+        keys *= self.n_in
+        keys += self.indices
+        return keys
+
+    def copy(self) -> "SparseLayer":
+        """Return a layer that shares no array with this one."""
+        return SparseLayer(
+            self.indptr.copy(),
+            self.indices.copy(),
+            self.weights.copy(),
+            self.bias.copy(),
+            self.n_in,
+        )
+
+    def to_scipy(self) -> csr_array:
+        """View as a SciPy array of shape (n_out, n_in), sharing weights and indices."""
+        # SciPy wants both index arrays of one kind, and would copy the long one.
+        fits = self.nnz < 2**31
+        indptr = self.indptr.astype(np.int32) if fits else self.indptr
+        shape = (self.n_out, self.n_in)
+        return csr_array((self.weights, self.indices, indptr), shape=shape)
+
+    def check(self) -> None:
+        """Raise a ValueError that names the first broken invariant, if any."""
+        for name, dtype in _DTYPES.items():
+            _check_array(name, getattr(self, name), dtype)
+        for broken, invariant in self._invariants():
+            if broken:
+                raise ValueError(invariant)
+
+    def _invariants(self) -> Iterator[tuple[bool | np.bool_, str]]:
+        # A generator: each test may rely on those before it.
+        indptr, indices = self.indptr, self.indices
+        yield not 1 <= self.n_in < 2**31, "n_in must lie in [1, 2**31)"
+        yield len(indptr) < 2, "indptr must have n_out + 1 >= 2 entries"
+        yield indptr[0] != 0, "indptr must start at 0"
+        yield (np.diff(indptr) < 0).any(), "indptr must never fall"
+        yield indptr[-1] != len(indices), "indptr must end at the number of indices"
+        yield len(self.weights) != len(indices), "weights must be one per connection"
+        yield len(self.bias) != self.n_out, "bias must be one per output neuron"
+        outside = (indices < 0) | (indices >= self.n_in)
+        yield outside.any(), f"indices must lie in [0, n_in = {self.n_in})"
+        steps = np.diff(self.keys)
+        yield (steps < 0).any(), "indices must be sorted within each neuron"
+        yield (steps == 0).any(), "indices must be unique within each neuron"
+        yield not np.isfinite(self.weights).all(), "weights must be finite"
+        yield not np.isfinite(self.bias).all(), "bias must be finite"
+
+
+def _check_array(name: str, array: np.ndarray, dtype: str) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype:
+        got = getattr(array, "dtype", type(array).__name__)
+        raise ValueError(f"{name} must be an array of {np.dtype(dtype)}, got {got}")
+    if array.ndim != 1 or not array.flags.c_contiguous:
+        raise ValueError(f"{name} must be one-dimensional and contiguous")

@@ -1,0 +1,36 @@
+"""CTRE: grow where two neurons fire alike (Atashgahi et al., 2022)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cofire.layer import SparseLayer
+from cofire.methods.base import Grown, Method, UpdateContext
+from cofire.topology.places import find
+from cofire.topology.select import random_absent
+
+
+@dataclass(frozen=True)
+class CTRESimultaneous(Method):
+    """Similar and random growth at once.
+
+    The most similar places are grown; each that was dropped a moment ago, because its
+    weight was small, gives way to a random place that was free before the drop.
+    """
+
+    needs = frozenset({"activations"})
+
+    def grow(
+        self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
+    ) -> Grown:
+        """Choose the n most similar places, random ones instead of the dropped."""
+        assert context.similar is not None  # the trainer looks at `needs`
+        similar = context.similar[find(dropped, context.similar) < 0]
+        n_random = n - len(similar)
+
+        rng = context.rng("grow")
+        n_free = layer.n_in * layer.n_out - layer.nnz - len(similar)
+        new = random_absent(layer, min(n_random, n_free), rng, exclude=similar)
+        # A nearly full layer may have too few: then dropped places return by lot.
+        back = rng.choice(dropped, n_random - len(new), replace=False)
+        return Grown(np.sort(np.concatenate([similar, new, back])), n_random)

@@ -1,0 +1,21 @@
+"""SET: drop the smallest weights, grow at random (Mocanu et al., 2018)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cofire.layer import SparseLayer
+from cofire.methods.base import Grown, Method, UpdateContext
+from cofire.topology.select import random_absent
+
+
+@dataclass(frozen=True)
+class SET(Method):
+    """Random growth everywhere, the just-dropped places included."""
+
+    def grow(
+        self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
+    ) -> Grown:
+        """Choose n places at random."""
+        places = random_absent(layer, n, context.rng("grow"), also=dropped)
+        return Grown(places, n_random=n)

@@ -1,0 +1,1 @@
+"""Which connections exist: how many, where, and how that changes."""
