@@ -1,0 +1,196 @@
+"""The arithmetic: check the arrays, then one native call. Knows no method."""
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cofire.engine import _native
+from cofire.errors import DivergenceError
+from cofire.layer import SparseLayer
+from cofire.network import SparseNetwork
+from cofire.optimizers import LayerState, Optimizer
+
+__all__ = [
+    "EpochStats",
+    "Rows",
+    "available_cores",
+    "most_similar",
+    "predict",
+    "simd_level",
+    "train_epoch",
+]
+
+simd_level = _native.simd_level
+
+
+def available_cores() -> int:
+    """Number of cores this process may use.
+
+    >>> available_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Rows:
+    """Samples as the engine reads them: nothing is copied that need not be.
+
+    X is (n_rows, n_features): C-contiguous float32, uint8 (then value f of a row is
+    ``scale[f] * byte + offset[f]``), or a SciPy sparse matrix in CSR form with float32
+    values, whose rows are widened a tile at a time and never as a whole.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        scale: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+    ) -> None:
+        if scipy.sparse.issparse(X):
+            self.native = _native.sparse_rows(
+                np.ascontiguousarray(X.indptr, dtype=np.int64),
+                np.ascontiguousarray(X.indices, dtype=np.int32),
+                np.ascontiguousarray(X.data, dtype=np.float32),
+                X.shape[1],
+            )
+        elif X.dtype == np.uint8:
+            n = X.shape[1]
+            scale = np.ones(n, np.float32) if scale is None else scale
+            offset = np.zeros(n, np.float32) if offset is None else offset
+            self.native = _native.byte_rows(
+                np.ascontiguousarray(X),
+                np.ascontiguousarray(scale, dtype=np.float32),
+                np.ascontiguousarray(offset, dtype=np.float32),
+            )
+        else:
+            self.native = _native.float_rows(np.ascontiguousarray(X, dtype=np.float32))
+
+    def __len__(self) -> int:
+        return self.native.n_rows
+
+
+@dataclass(frozen=True)
+class EpochStats:
+    """What one epoch tells: the mean loss as the batches saw it, and who fired."""
+
+    loss: float
+    n_steps: int
+    fired: list[int]
+    """Per hidden layer, the units that fired for some row and have a path to an output."""
+
+
+def train_epoch(
+    network: SparseNetwork,
+    optimizer: Optimizer,
+    rows: Rows,
+    targets: np.ndarray,
+    *,
+    order: np.ndarray,
+    batch_size: int,
+    sample_weight: np.ndarray | None = None,
+    drop_last: bool = False,
+    n_threads: int = 1,
+) -> EpochStats:
+    """Train the network in place on the rows in `order`, batch after batch.
+
+    `targets` are int32 class numbers (n_rows,) for a softmax output, else float32
+    (n_rows, n_out). The same bits come out for any `n_threads`. A loss or weight that
+    is not finite raises `DivergenceError` and leaves network and optimiser as they
+    were before the epoch.
+    """
+    native_optimizer = _native.Optimizer(
+        kind=optimizer.kind, steps_done=optimizer.steps_done, **optimizer.settings()
+    )
+    loss, n_steps, diverged_layer, fired = _native.train_epoch(
+        layers=_native_layers(network, optimizer.state),
+        activation=network.activation,
+        output=network.output,
+        rows=rows.native,
+        targets=targets,
+        sample_weight=sample_weight,
+        order=order,
+        batch_size=batch_size,
+        drop_last=drop_last,
+        optimizer=native_optimizer,
+        n_threads=n_threads,
+    )
+    if diverged_layer >= 0:
+        raise DivergenceError(layer=diverged_layer)
+    optimizer.steps_done += n_steps
+    return EpochStats(loss, n_steps, fired)
+
+
+def predict(network: SparseNetwork, rows: Rows, *, n_threads: int = 1) -> np.ndarray:
+    """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier."""
+    out = np.empty((len(rows), network.layers[-1].n_out), np.float32)
+    _native.predict(
+        layers=_native_layers(network),
+        activation=network.activation,
+        output=network.output,
+        rows=rows.native,
+        out=out,
+        n_threads=n_threads,
+    )
+    return out
+
+
+def most_similar(
+    network: SparseNetwork,
+    rows: Rows,
+    *,
+    row_ids: np.ndarray,
+    kept: list[np.ndarray],
+    n_wanted: list[int],
+    seed: int,
+    epoch: int,
+    sample_weight: np.ndarray | None = None,
+    n_threads: int = 1,
+) -> tuple[list[np.ndarray], list[int]]:
+    """Find per layer the `n_wanted` places whose two neurons fire most alike.
+
+    Alike is the absolute cosine of their activations over the rows in `row_ids`
+    (int64), weighted by `sample_weight` (float32, one per row of `rows`); what follows
+    the last layer is its output function. Scores are rounded to multiples of 2**-16,
+    and a random number of (`seed`, layer, `epoch`, place) decides among equals.
+    Candidates are all places outside `kept` (per layer ascending int64). Returns the
+    places per layer, ascending, and per level, inputs first, the number of neurons
+    that fire for some row.
+
+    The same for any `n_threads`. Never holds more than a window of the pairs.
+    """
+    places = [np.empty(n, np.int64) for n in n_wanted]
+    n_firing = _native.most_similar(
+        layers=_native_layers(network),
+        activation=network.activation,
+        output=network.output,
+        rows=rows.native,
+        row_ids=row_ids,
+        sample_weight=sample_weight,
+        kept=kept,
+        places=places,
+        seed=seed,
+        epoch=epoch,
+        n_threads=n_threads,
+    )
+    return places, n_firing
+
+
+def _native_layers(
+    network: SparseNetwork, state: list[LayerState] | None = None
+) -> list[tuple[Any, ...]]:
+    def triple(values: np.ndarray, moments: list[np.ndarray]) -> tuple[Any, ...]:
+        return (values, *moments, *[None] * (2 - len(moments)))
+
+    def one(layer: SparseLayer, moments: LayerState) -> tuple[Any, ...]:
+        weights = triple(layer.weights, moments.weights)
+        bias = triple(layer.bias, moments.bias)
+        return (layer.n_in, layer.indptr, layer.indices, weights, bias)
+
+    states = state or [LayerState([], [])] * len(network.layers)
+    return [one(*pair) for pair in zip(network.layers, states, strict=True)]

@@ -1,0 +1,28 @@
+// Looks out for Ctrl-C while native code works.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+
+namespace cofire {
+
+// Asks only ten times a second: the answer needs the interpreter's lock.
+class InterruptPoll {
+public:
+    InterruptPoll(const std::function<bool()>& ask, std::atomic<bool>& stop)
+        : ask_(ask), stop_(stop) {}
+    void operator()() {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - asked_ < std::chrono::milliseconds(100)) return;
+        asked_ = now;
+        if (ask_()) stop_ = true;
+    }
+
+private:
+    const std::function<bool()>& ask_;
+    std::atomic<bool>& stop_;
+    std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace cofire

@@ -1,0 +1,123 @@
+// What a SIMD level offers: the arithmetic on one tile, as a table of functions.
+//
+// A tile is up to 64 samples of a batch. Inside it, arrays are neuron-major: a row is a
+// neuron, its columns are the tile's samples. A row has n8 * 8 columns, n8 = 1 … 8; columns
+// beyond the tile's samples are padding, whose deltas are zero.
+#pragma once
+
+#include <cstdint>
+
+namespace cofire {
+
+constexpr int kMaxTile = 64;
+constexpr int kMaxGroups = 8;
+
+enum class Activation : int { relu, leaky_relu, tanh, identity };
+enum class Loss : int { softmax, sigmoid, squared };
+
+constexpr float kLeakySlope = 0.01f;
+
+// Connections grouped by one of their ends: those of neuron j are start[j] … start[j + 1] - 1,
+// other[k] is the neuron at the other end.
+struct Connections {
+    int64_t n_neurons;
+    const int64_t* start;
+    const int32_t* other;
+    const float* weight;
+};
+
+struct SgdStep {
+    float learning_rate, momentum;
+    bool nesterov;
+    float l2;      // added to the gradient, times the weight
+    float shrink;  // decoupled: this share of the weight is taken off at each step
+};
+
+struct AdamStep {
+    float step_size, beta_1, beta_2, epsilon, l2, shrink;
+};
+
+// How `products` wants activations: in panels of a few neurons, whose columns (the rows of a
+// chunk) come in groups of `lanes`, and within a group neuron after neuron. How many neurons
+// a panel has depends on its side of the layer.
+struct PanelShape {
+    int lanes, n_outputs, n_inputs;
+};
+
+struct Kernels {
+    const char* name;
+
+    // tile[destination[f], s] = rows[s][f]; destination[f] < 0: nobody looks at feature f.
+    void (*gather_floats)(int n8, int64_t n_features, const float* const* rows,
+                          const float* const* next_rows, const int32_t* destination, float* tile);
+    void (*gather_bytes)(int n8, int64_t n_features, const uint8_t* const* rows, const float* scale,
+                         const float* offset, const int32_t* destination, float* tile);
+
+    // out[o, s] = activation(bias[o] + sum over o's connections of weight * in[other, s])
+    void (*forward)(int n8, const Connections& by_output, const float* bias, const float* in,
+                    float* out, Activation activation, bool far);
+
+    // For every input neuron i of a layer, with x = in[i, :]:
+    //   gradient[k] (+)= sum over samples of x * delta[other[k], :]
+    //   in[i, :]      = activation'(x) * sum over i's connections of weight * delta[other, :]
+    //   bias_gradient[i] (+)= sum over samples of the new in[i, :]
+    // in place: the activation is not needed once its delta is known. A first layer has no
+    // delta to hand on (bias_gradient == nullptr): in is left as it was.
+    // fired[i] becomes 1 where x is not zero for every sample of the tile.
+    void (*backward)(int n8, const Connections& by_input, const float* delta, float* in,
+                     Activation activation, float* gradient, float* bias_gradient, bool accumulate,
+                     uint8_t* fired, bool far);
+
+    // Returns the sum of share * loss; out becomes scale * d loss / d out. share[s] is the
+    // sample's weight over the batch's sum of weights, and so is scale[s] unless the weights
+    // are applied later; both are 0 for padding.
+    double (*softmax_loss)(int n8, int64_t n_out, float* out, const int32_t* labels,
+                           const float* share, const float* scale);
+    double (*sigmoid_loss)(int n8, int64_t n_out, float* out, const float* targets,
+                           const float* share, const float* scale);
+    double (*squared_loss)(int n8, int64_t n_out, float* out, const float* targets,
+                           const float* share, const float* scale);
+    void (*row_sums)(int n8, int64_t n_rows, const float* rows, float* sums, bool accumulate);
+
+    // The same two with sums in double, weighted by the samples' weights, always added on
+    // (exact_sums.hpp); the deltas they are given carry no weight.
+    void (*backward_exact)(int n8, const Connections& by_input, const float* delta, float* in,
+                           Activation activation, const double* sample_weight, double* gradient,
+                           double* bias_gradient, uint8_t* fired);
+    void (*row_sums_exact)(int n8, int64_t n_rows, const float* rows, const double* sample_weight,
+                           double* sums);
+
+    // out becomes the prediction: probabilities for softmax and sigmoid, out itself for squared.
+    void (*predict)(int n8, int64_t n_out, float* out, Loss loss);
+
+    // One optimiser step on n parameters; gradients are summed in the order of the groups;
+    // the first n_live parameters have a gradient, the others have a gradient of zero.
+    void (*sgd)(int64_t begin, int64_t end, int64_t n_live, int n_groups,
+                const float* const* gradients, float* weight, float* velocity, const SgdStep& step);
+    void (*adam)(int64_t begin, int64_t end, int64_t n_live, int n_groups,
+                 const float* const* gradients, float* weight, float* first, float* second,
+                 const AdamStep& step);
+
+    // For the similarity search (products.hpp). Panels have room for `capacity` columns, a
+    // multiple of 16.
+    PanelShape panels;
+    // sums[j] += sum over samples of weight * rows[j, :]^2
+    void (*add_squares)(int n8, int64_t n_rows, const float* rows, const float* weight,
+                        double* sums);
+    // Neuron k of the panels, columns column …, becomes rows[which[k], :], times the samples'
+    // weight where there is one. column is a multiple of 16; what is beyond n8 * 8 and below
+    // the next multiple of `lanes` becomes 0.
+    void (*pack)(int n8, const float* rows, int64_t n, const int32_t* which, const float* weight,
+                 int panel_size, int64_t capacity, int64_t column, float* panels);
+    // For every pair of an output and an input panel, n_outputs * n_inputs numbers, outputs
+    // before inputs: sums (+)= sum over the first n_columns of output * input. Panel pairs are
+    // in the same order: all input panels of the first output panel, then the next.
+    void (*products)(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
+                     const float* outputs, int64_t n_in_panels, const float* inputs,
+                     bool accumulate, double* sums);
+};
+
+// The fastest level this machine has, or the one that COFIRE_SIMD names.
+const Kernels& kernels();
+
+}  // namespace cofire

@@ -1,0 +1,31 @@
+// Where samples come from: float rows, byte rows with a scale and offset, or sparse rows.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels.hpp"
+
+namespace cofire {
+
+struct Rows {
+    enum class Kind { floats, bytes, sparse } kind = Kind::floats;
+    int64_t n_rows = 0, n_features = 0;
+    const float* floats = nullptr;
+    const uint8_t* bytes = nullptr;
+    const float* scale = nullptr;  // of bytes, per feature
+    const float* offset = nullptr;
+    const int64_t* indptr = nullptr;  // of sparse rows
+    const int32_t* indices = nullptr;
+    const float* values = nullptr;
+
+    // tile[destination[f], s] = the value of feature f in row ids[s], s < n; the columns up
+    // to n8 * 8 repeat the first sample. Sparse rows expect a tile of zeros and fill in.
+    // next_ids (or nullptr): rows that will be wanted soon, at least 8 of them.
+    void gather(const Kernels& kernels, const int64_t* ids, int n, int n8, const int64_t* next_ids,
+                const int32_t* destination, float* tile) const;
+
+    // Makes a tile of sparse rows zero again, touching only what gather filled in.
+    void clear(const int64_t* ids, int n, int n8, const int32_t* destination, float* tile) const;
+};
+
+}  // namespace cofire

@@ -1,0 +1,95 @@
+// The best n places of a layer, found without remembering the others.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace cofire {
+
+// The finaliser of splitmix64: every bit of x stirs every bit of the result.
+inline uint64_t stir(uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+// A random number for every place, the same whenever and in whatever order it is asked for.
+class Lots {
+public:
+    Lots(uint64_t seed, uint64_t layer, uint64_t epoch) {
+        for (const uint64_t word : {seed, layer, epoch}) state_ = stir(state_ + kStep + word);
+    }
+    uint32_t of(int64_t place) const {
+        return static_cast<uint32_t>(stir(state_ + kStep * static_cast<uint64_t>(place)) >> 32);
+    }
+
+private:
+    static constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
+    uint64_t state_ = 0;
+};
+
+// Higher ranks first; among equals the larger lot, then the smaller place: a strict order, so
+// the best n are one set, whoever found them and when.
+struct Candidate {
+    uint64_t key;
+    int64_t place;
+    Candidate(uint32_t rank, uint32_t lot, int64_t place)
+        : key(uint64_t{rank} << 32 | lot), place(place) {}
+    bool operator<(const Candidate& other) const {  // comes before
+        return key != other.key ? key > other.key : place < other.place;
+    }
+};
+
+// Shared by the threads. Up to twice the wanted number are held; then the worse half goes.
+class TopPlaces {
+public:
+    explicit TopPlaces(int64_t n_wanted) : n_wanted_(n_wanted), room_(2 * n_wanted + kSpare) {
+        if (n_wanted > 0) held_.reserve(room_);  // no allocation while the threads run
+    }
+
+    // A candidate with a smaller rank cannot be among the best any more.
+    uint32_t lowest_rank() const { return lowest_rank_.load(std::memory_order_relaxed); }
+
+    void offer(const std::vector<Candidate>& candidates) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        for (const Candidate& c : candidates) {
+            if (c.key < lowest_key_) continue;
+            held_.push_back(c);
+            if (static_cast<int64_t>(held_.size()) == room_) keep_best();
+        }
+    }
+
+    // Lets go of what is not among the best so far. Not while others offer.
+    void settle() { keep_best(); }
+
+    // The places in ascending order, as many as wanted if as many were offered.
+    std::vector<int64_t> take() {
+        settle();
+        std::vector<int64_t> places;
+        for (const Candidate& c : held_) places.push_back(c.place);
+        std::sort(places.begin(), places.end());
+        return places;
+    }
+
+private:
+    static constexpr int64_t kSpare = 256;
+    const int64_t n_wanted_, room_;
+    std::mutex mutex_;
+    std::vector<Candidate> held_;
+    uint64_t lowest_key_ = 0;
+    std::atomic<uint32_t> lowest_rank_{0};
+
+    void keep_best() {
+        if (n_wanted_ == 0 || static_cast<int64_t>(held_.size()) < n_wanted_) return;
+        const auto last = held_.begin() + (n_wanted_ - 1);
+        std::nth_element(held_.begin(), last, held_.end());
+        held_.erase(last + 1, held_.end());
+        lowest_key_ = held_.back().key;
+        lowest_rank_ = static_cast<uint32_t>(lowest_key_ >> 32);
+    }
+};
+
+}  // namespace cofire
