@@ -1,0 +1,84 @@
+"""What a network costs: connections, multiply-adds, bytes; counted, not guessed."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cofire.network import SparseNetwork
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a fit cost, beside its dense twin (the same sizes, every connection there).
+
+    Bytes are those of the model: a float32 per weight and bias, and for the sparse one
+    an int32 index per connection and an int64 pointer per neuron. Multiply-adds are
+    those of one prediction; a training step does about three times as many.
+    """
+
+    connections: int
+    dense_connections: int
+    bytes: int
+    dense_bytes: int
+    multiply_adds: int
+    dense_multiply_adds: int
+    epochs: int
+    train_seconds: float
+    rewire_seconds: float
+    evaluate_seconds: float
+    capped_layers: tuple[int, ...]
+    simd_level: str
+    threads: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dict, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        def line(name: str, ours: int, dense: int) -> str:
+            return f"{name:<14}{ours:>14,}{dense:>16,}{dense / ours:>9.1f} x less"
+
+        seconds = (
+            f"{self.train_seconds:.2f} s training, {self.rewire_seconds:.2f} s rewiring, "
+            f"{self.evaluate_seconds:.2f} s evaluation"
+        )
+        capped = ", ".join(str(i + 1) for i in self.capped_layers) or "none"
+        return "\n".join(
+            [
+                f"{'':<14}{'this model':>14}{'dense twin':>16}",
+                line("connections", self.connections, self.dense_connections),
+                line("bytes", self.bytes, self.dense_bytes),
+                line("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
+                f"{self.epochs} epochs: {seconds}",
+                f"{self.threads} threads, SIMD level {self.simd_level}, "
+                f"full layers: {capped}",
+            ]
+        )
+
+
+def receipt(
+    network: SparseNetwork, history: list[dict[str, Any]], *, simd_level: str, threads: int
+) -> Receipt:
+    """Add up what the network takes and what its history spent."""
+    neurons = sum(layer.n_out for layer in network.layers)
+    connections = network.n_connections
+    places = sum(layer.n_in * layer.n_out for layer in network.layers)
+    pointers = neurons + len(network.layers)
+
+    def seconds(phase: str) -> float:
+        return sum(record[phase] for record in history)
+
+    return Receipt(
+        connections=connections,
+        dense_connections=places,
+        bytes=8 * connections + 8 * pointers + 4 * neurons,
+        dense_bytes=4 * (places + neurons),
+        multiply_adds=connections,
+        dense_multiply_adds=places,
+        epochs=len(history),
+        train_seconds=seconds("train_seconds"),
+        rewire_seconds=seconds("rewire_seconds"),
+        evaluate_seconds=seconds("evaluate_seconds"),
+        capped_layers=tuple(i for i, layer in enumerate(network.layers) if layer.is_full),
+        simd_level=simd_level,
+        threads=threads,
+    )

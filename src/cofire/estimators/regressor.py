@@ -1,0 +1,197 @@
+"""SparseMLPRegressor: takes the place of scikit-learn's MLPRegressor."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_is_fitted
+
+from cofire.estimators.base import BaseSparseMLP
+from cofire.estimators.sklearn_callbacks import with_callbacks
+from cofire.methods import Method
+from cofire.network import SparseNetwork
+
+
+class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
+    """A regressor whose network is sparse from the first step to the last.
+
+    Takes the place of `sklearn.neural_network.MLPRegressor`: squared error, one or several
+    outputs. Scale the inputs (`StandardScaler`); the targets are standardised inside, so
+    that the learning rate does not depend on their unit: the network works in units of
+    `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
+    Parameters and attributes are those of `SparseMLPClassifier`, without the classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_regression
+    >>> X, y = make_regression(300, 20, random_state=0)
+    >>> model = SparseMLPRegressor((100,), epsilon=3, random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    _output = "identity"
+    _output_is_numeric = True
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (1000, 1000, 1000),
+        *,
+        activation: str = "relu",
+        method: str | Method = "ctre_sim",
+        epsilon: float = 5.0,
+        density: float | None = None,
+        init: str = "normal",
+        drop_fraction: float = 0.2,
+        solver: str = "sgd",
+        alpha: float = 1e-4,
+        decoupled_decay: bool = False,
+        batch_size: int = 100,
+        last_batch: str = "train",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.01,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        adam_epsilon: float = 1e-8,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 40,
+        restore_best: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        similarity: str = "exact",
+        callbacks: Any = (),
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            hidden_layer_sizes,
+            activation=activation,
+            method=method,
+            epsilon=epsilon,
+            density=density,
+            init=init,
+            drop_fraction=drop_fraction,
+            solver=solver,
+            alpha=alpha,
+            decoupled_decay=decoupled_decay,
+            batch_size=batch_size,
+            last_batch=last_batch,
+            learning_rate=learning_rate,
+            learning_rate_init=learning_rate_init,
+            momentum=momentum,
+            nesterovs_momentum=nesterovs_momentum,
+            beta_1=beta_1,
+            beta_2=beta_2,
+            adam_epsilon=adam_epsilon,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            restore_best=restore_best,
+            warm_start=warm_start,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            similarity=similarity,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Train on X (n_samples, n_features) and y (n_samples,) or (n_samples, n_outputs).
+
+        With X_val and y_val, R^2 after each epoch is recorded and `restore_best` ends with
+        the best epoch. Test data do not belong here: see `Monitor`.
+        """
+        return self._fit(
+            X,
+            y,
+            sample_weight,
+            X_val,
+            y_val,
+            sample_weight_val,
+            go_on=self.warm_start and hasattr(self, "network_"),
+            n_epochs=self.max_iter,
+        )
+
+    @with_callbacks
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train one epoch; k calls give what `fit` with max_iter=k gives, bit for bit."""
+        self._refuse_validation_in_partial_fit()
+        go_on = hasattr(self, "network_")
+        return self._fit(X, y, sample_weight, go_on=go_on, n_epochs=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predictions (n_samples,) or (n_samples, n_outputs), float64."""
+        check_is_fitted(self)
+        outputs = self._in_units_of_y(self._predict_outputs(X))
+        return outputs.ravel() if self._one_column else outputs
+
+    # ---- what the base asks -----------------------------------------------------------
+
+    def _learn_targets(self, y: Any, classes: Any = None) -> None:
+        self._one_column = y.ndim == 1 or y.shape[1] == 1
+        self.n_outputs_ = 1 if self._one_column else y.shape[1]
+
+    def _encode_targets(self, y: Any) -> np.ndarray:
+        if self._one_column:
+            y = column_or_1d(y, warn=True).reshape(-1, 1)
+        if y.ndim != 2 or y.shape[1] != self.n_outputs_:
+            raise ValueError(
+                f"y: expected {self.n_outputs_} columns, got shape {y.shape}."
+            )
+        return ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
+
+    def _learn_scale(self, y: Any, weight: np.ndarray | None) -> None:
+        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        largest = np.finfo(np.float32).max
+        if np.abs(y).max() > largest:
+            raise ValueError("Input y contains a value too large for dtype('float32').")
+        self.target_mean_ = np.average(y, axis=0, weights=weight)
+        spread = np.average((y - self.target_mean_) ** 2, axis=0, weights=weight)
+        # A constant column, or one that differs by rounding alone, keeps its unit.
+        constant = np.sqrt(spread) <= 1e-7 * np.abs(self.target_mean_)
+        self.target_scale_ = np.where(constant, 1.0, np.sqrt(spread))
+
+    def _in_units_of_y(self, outputs: np.ndarray) -> np.ndarray:
+        return outputs * self.target_scale_ + self.target_mean_
+
+    def _n_outputs(self) -> int:
+        return self.n_outputs_
+
+    def _score_and_loss(
+        self, outputs: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[float, float]:
+        error = (outputs.astype(np.float64) - targets) ** 2
+        loss = np.average(0.5 * error.sum(axis=1), weights=weight)
+        return float(r2_score(targets, outputs, sample_weight=weight)), float(loss)
+
+    def _scorer(
+        self, X: Any, targets: np.ndarray, weight: np.ndarray | None
+    ) -> Callable[[SparseNetwork], tuple[float, float]]:
+        if len(targets) < 2:
+            raise ValueError("R^2 needs at least two rows.")
+        return super()._scorer(X, targets, weight)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
