@@ -1,0 +1,59 @@
+"""`cofire info`: what a saved model is."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def info(
+    model: Annotated[Path, typer.Argument(help="A file written by `model.save(...)`.")],
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Say what a saved model is, after checking the whole file."""
+    from cofire.errors import ModelFormatError
+    from cofire.saving import load_with_document
+
+    try:
+        estimator, document = load_with_document(model)
+    except (ModelFormatError, OSError) as error:
+        typer.echo(f"cofire: {error}", err=True)
+        raise typer.Exit(1) from None
+    facts = _facts(estimator, document)
+    if as_json:
+        print(json.dumps(facts, indent=1))
+        return
+    for name, value in facts.items():
+        if value is not None:
+            print(f"{name.replace('_', ' '):<24}{_shown(value)}")
+    print(f"\n{estimator.receipt_}")
+
+
+def _facts(estimator: Any, document: dict[str, Any]) -> dict[str, Any]:
+    classes = getattr(estimator, "classes_", None)
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "estimator": document["estimator"],
+        "written_by": f"cofire {document['cofire']}, format {document['format']}",
+        "sizes": estimator.network_.sizes,
+        "connections": estimator.n_connections_,
+        "density": estimator.density_,
+        "method": str(estimator.method),
+        "activation": estimator.network_.activation,
+        "epochs": estimator.n_iter_,
+        "loss_of_last_epoch": estimator.loss_,
+        "best_validation_score": estimator.best_validation_score_,
+        "classes": None if classes is None else classes.astype(str).tolist(),
+        "features": estimator.n_features_in_ if names is None else names.tolist(),
+        "notes": document["notes"] or None,
+    }
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if not isinstance(value, list):
+        return str(value)
+    more = f", ... ({len(value)} in all)" if len(value) > 10 else ""
+    return ", ".join(map(str, value[:10])) + more

@@ -1,0 +1,105 @@
+"""Python values as canonical JSON, and back: what JSON lacks is tagged with a `$`."""
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+# What labels and arrays of numbers may be; anything else is refused at both doors.
+_DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US]\d{1,8})|O")
+MAX_ARRAY_BYTES = 2**24
+"""A fixed-width dtype costs its width per element, whatever the strings need."""
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: equal values give equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def encode(value: Any, name: str) -> Any:
+    """Turn a value into what JSON holds; a ValueError names what cannot be stored.
+
+    >>> canonical(encode((1, [0.5, None], float("inf")), "x"))
+    '{"$tuple":[1,[0.5,null],{"$float":"inf"}]}'
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        finite = math.isfinite(value)
+        return float(value) if finite else {"$float": repr(float(value))}
+    if isinstance(value, np.bool_ | np.integer | np.str_):
+        return value.item()
+    if isinstance(value, np.floating) and value.dtype.itemsize <= 8:
+        return encode(value.item(), name)
+    if isinstance(value, list):
+        return [encode(v, name) for v in value]
+    if isinstance(value, tuple):
+        return {"$tuple": [encode(v, name) for v in value]}
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, name)
+    if isinstance(value, dict):
+        if all(isinstance(key, str) and key[:1] != "$" for key in value):
+            return {key: encode(v, name) for key, v in value.items()}
+        pairs = [[encode(k, name), encode(v, name)] for k, v in value.items()]
+        return {"$pairs": pairs}
+    kind = type(value).__name__
+    raise ValueError(f"{name}: {kind} cannot be stored in a model file.")
+
+
+def decode(value: Any) -> Any:
+    """Undo `encode`; a ValueError or TypeError for what it never wrote."""
+    if isinstance(value, list):
+        return [decode(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    tag = next((key for key in value if key[:1] == "$"), None)
+    if tag is None:
+        return {key: decode(v) for key, v in value.items()}
+    if len(value) != 1:
+        raise ValueError(f"the tag {tag} does not stand alone")
+    if tag == "$float":
+        return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value[tag]]
+    if tag == "$tuple":
+        return tuple(decode(v) for v in value[tag])
+    if tag == "$pairs":
+        return {decode(k): decode(v) for k, v in value[tag]}
+    if tag == "$array":
+        return _decode_array(**value[tag])
+    raise ValueError(f"unknown tag {tag}")
+
+
+def _encode_array(array: np.ndarray, name: str) -> dict[str, Any]:
+    dtype = "O" if array.dtype == object else array.dtype.str
+    if not _DTYPE.fullmatch(dtype) or array.ndim != 1:
+        raise ValueError(
+            f"{name}: an array of {array.dtype} with {array.ndim} dimensions cannot be "
+            "stored in a model file."
+        )
+    if array.nbytes > MAX_ARRAY_BYTES:
+        raise ValueError(
+            f"{name}: an array of {array.nbytes} bytes is too large for a model file."
+        )
+    values = array.tolist()
+    if array.dtype.kind == "S":
+        values = [v.decode("latin-1") for v in values]
+    return {"$array": {"dtype": dtype, "values": encode(values, name)}}
+
+
+def _decode_array(dtype: str, values: list[Any]) -> np.ndarray:
+    if not _DTYPE.fullmatch(dtype):
+        raise ValueError(f"unknown dtype {dtype!r}")
+    kind = np.dtype(dtype)
+    if kind.itemsize * len(values) > MAX_ARRAY_BYTES:
+        raise ValueError("an array larger than a model file may hold")
+    items = decode(values)
+    if any(isinstance(v, list | tuple | dict | np.ndarray) for v in items):
+        raise ValueError("an array within an array")
+    if kind.kind == "S":
+        items = [v.encode("latin-1") for v in items]
+    array = np.empty(len(items), dtype=kind)
+    array[:] = items
+    if array.tolist() != items:  # out of range, cut off, or of another type
+        raise ValueError(f"values that an array of {dtype} does not hold")
+    return array

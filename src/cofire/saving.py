@@ -1,0 +1,177 @@
+"""save, load: what of a fitted estimator goes into a file, and how it comes back."""
+
+from dataclasses import asdict, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from cofire import __version__, container
+from cofire.container import Document
+from cofire.errors import ModelFormatError, unknown_name
+from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
+from cofire.estimators.base import BaseSparseMLP
+from cofire.methods import METHODS, Method
+from cofire.plain import decode, encode
+from cofire.snapshot import (
+    Tensors,
+    demand,
+    describe_progress,
+    field_names,
+    restore_progress,
+    whole,
+)
+
+# A file names its classes by these tables; nothing else is ever looked up or imported.
+ESTIMATORS: dict[str, type[BaseSparseMLP]] = {
+    "SparseMLPClassifier": SparseMLPClassifier,
+    "SparseMLPRegressor": SparseMLPRegressor,
+}
+# What an estimator learnt of its targets: per attribute one entry per output.
+_TARGETS = {
+    "SparseMLPClassifier": ("classes_",),
+    "SparseMLPRegressor": ("target_mean_", "target_scale_"),
+}
+_MALFORMED = (
+    *(ValueError, TypeError, LookupError),
+    *(AttributeError, OverflowError, RecursionError),
+)
+
+
+def save(estimator: BaseSparseMLP, path: str | PathLike[str]) -> None:
+    """Write a fitted estimator to a file that `load` reads back to the bit.
+
+    Everything that training needs to go on is in it. Callbacks are left out; a
+    RandomState becomes None. Written beside the path and renamed: after any failure the
+    old file, if there was one, is still whole.
+    """
+    check_is_fitted(estimator)
+    if ESTIMATORS.get(type(estimator).__name__) is not type(estimator):
+        raise ValueError(
+            f"{type(estimator).__name__} cannot be stored: a model file holds a "
+            f"{' or a '.join(ESTIMATORS)}."
+        )
+    estimator._check_parameters()
+    tensors: Tensors = {}
+    document = _describe(estimator, tensors)
+    container.write(path, document, tensors)
+
+
+def load(path: str | PathLike[str]) -> Any:
+    """Read the estimator that `save` wrote; `ModelFormatError` if the file is not one.
+
+    No code from the file is ever run: it holds numbers and names from fixed tables.
+    """
+    return load_with_document(path)[0]
+
+
+def load_with_document(path: str | PathLike[str]) -> tuple[BaseSparseMLP, Document]:
+    """Like `load`, and what the file says of itself: version, notes."""
+    document, tensors = container.read(path)
+    try:
+        estimator = _restore(document, tensors)
+        if tensors:
+            raise ValueError(f"unknown tensor {next(iter(tensors))}")
+    except _MALFORMED as error:
+        raise ModelFormatError(f"{path}: not a whole cofire model: {error}") from error
+    return estimator, document
+
+
+def _describe(estimator: BaseSparseMLP, tensors: Tensors) -> Document:
+    parameters, notes = _plain_parameters(estimator)
+    names = getattr(estimator, "feature_names_in_", None)
+    return {
+        "cofire": __version__,
+        "estimator": type(estimator).__name__,
+        "parameters": parameters,
+        "notes": notes,
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": None if names is None else [str(name) for name in names],
+        "targets": {
+            name: encode(getattr(estimator, name), name)
+            for name in _TARGETS[type(estimator).__name__]
+        },
+        "simd_level": estimator.receipt_.simd_level,
+        "threads": estimator.receipt_.threads,
+        "progress": describe_progress(estimator._progress, tensors),
+    }
+
+
+def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
+    known = ESTIMATORS[document["estimator"]]
+    parameters = _restored_parameters(known, document["parameters"])
+    estimator = known(**parameters)
+    estimator._check_parameters()
+    progress = restore_progress(document["progress"], tensors)
+    sizes, output = progress.network.sizes, progress.network.output
+
+    estimator.n_features_in_ = whole(document["n_features"])
+    demand(sizes[0] == estimator.n_features_in_, "n_features and first layer differ")
+    if document["feature_names"] is not None:
+        names = document["feature_names"]
+        demand(len(names) == sizes[0], "feature_names are not one per feature")
+        demand(all(type(name) is str for name in names), "feature_names are no names")
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    for name in _TARGETS[document["estimator"]]:
+        values = decode(document["targets"][name])
+        demand(values.shape == (sizes[-1],), f"{name} is not one per output")
+        setattr(estimator, name, values)
+    if isinstance(estimator, SparseMLPClassifier):
+        demand(output in ("softmax", "sigmoid"), "not the output of a classifier")
+        classes = estimator.classes_
+        demand(bool((classes[1:] > classes[:-1]).all()), "classes are not in order")
+        estimator._output = output
+    else:
+        demand(output == "identity", "not the output of a regressor")
+        mean, scale = estimator.target_mean_, estimator.target_scale_
+        demand(mean.dtype == scale.dtype == np.float64, "targets are not float64")
+        demand(bool(np.isfinite(mean).all()), "target_mean_ is not finite")
+        demand(bool((np.isfinite(scale) & (scale > 0)).all()), "target_scale_ <= 0")
+        estimator.n_outputs_, estimator._one_column = sizes[-1], sizes[-1] == 1
+    estimator.seed_ = progress.seed
+    estimator._finish(progress, estimator._settings())
+    estimator.receipt_ = replace(
+        estimator.receipt_,
+        simd_level=str(document["simd_level"]),
+        threads=whole(document["threads"]),
+    )
+    return estimator
+
+
+def _plain_parameters(estimator: BaseSparseMLP) -> tuple[Document, list[str]]:
+    parameters, notes = estimator.get_params(deep=False), []
+    if len(parameters["callbacks"]):
+        notes.append("callbacks were left out")
+    parameters["callbacks"] = ()
+    if isinstance(parameters["random_state"], np.random.RandomState):
+        notes.append("random_state was a RandomState and is None here")
+        parameters["random_state"] = None
+    if isinstance(parameters["method"], Method):
+        parameters["method"] = _describe_method(parameters["method"])
+    return {name: encode(value, name) for name, value in parameters.items()}, notes
+
+
+def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Document:
+    parameters = {name: decode(value) for name, value in plain.items()}
+    for name in parameters.keys() - known._get_param_names():
+        raise unknown_name("parameter", name, known._get_param_names())
+    if isinstance(parameters.get("method"), dict):
+        parameters["method"] = _restore_method(**parameters["method"])
+    return parameters
+
+
+def _describe_method(method: Method) -> Document:
+    for name, known in METHODS.items():
+        if type(method) is known:
+            return {"name": name, "settings": asdict(method)}
+    raise ValueError(
+        f"method: {type(method).__name__} cannot be stored in a model file, only "
+        f"those of METHODS: {', '.join(METHODS)}."
+    )
+
+
+def _restore_method(name: str, settings: Document) -> Method:
+    known = METHODS[name]
+    demand(settings.keys() <= field_names(known), f"{name}: unknown settings")
+    return known(**settings)
