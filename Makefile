@@ -33,6 +33,8 @@ help:
 
 demo: .venv/ready
 	@.venv/bin/cofire demo
+	@echo "(The command \`cofire\` is in .venv/bin: source .venv/bin/activate)"
+	@echo
 	@echo "make demo took $$(( $$(date +%s) - $(START) )) s, environment and build included."
 
 test: .venv-test/ready

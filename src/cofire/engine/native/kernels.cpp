@@ -470,7 +470,7 @@ extern const Kernels COFIRE_LEVEL;
 const Kernels COFIRE_LEVEL = {
     COFIRE_TEXT(COFIRE_LEVEL), gather_floats, gather_bytes, forward, backward, softmax_loss,
     sigmoid_loss, squared_loss, row_sums, backward_exact, row_sums_exact, predict, sgd, adam,
-    kPanels, add_squares, pack, products,
+    kPanels, add_squares<float>, add_squares<double>, pack, products, products_exact,
 };
 
 }  // namespace cofire

@@ -101,9 +101,11 @@ struct Kernels {
     // For the similarity search (products.hpp). Panels have room for `capacity` columns, a
     // multiple of 16.
     PanelShape panels;
-    // sums[j] += sum over samples of weight * rows[j, :]^2
+    // sums[j] += sum over samples of weight * rows[j, :]^2, for a tile in float or in double
     void (*add_squares)(int n8, int64_t n_rows, const float* rows, const float* weight,
                         double* sums);
+    void (*add_squares_exact)(int n8, int64_t n_rows, const float* rows, const float* weight,
+                              double* sums);
     // Neuron k of the panels, columns column …, becomes rows[which[k], :], times the samples'
     // weight where there is one. column is a multiple of 16; what is beyond n8 * 8 and below
     // the next multiple of `lanes` becomes 0.
@@ -115,6 +117,10 @@ struct Kernels {
     void (*products)(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
                      const float* outputs, int64_t n_in_panels, const float* inputs,
                      bool accumulate, double* sums);
+    // The same in double, the outputs times column_weight, for all columns at once.
+    void (*products_exact)(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
+                           const float* outputs, int64_t n_in_panels, const float* inputs,
+                           const double* column_weight, double* sums);
 };
 
 // The fastest level this machine has, or the one that COFIRE_SIMD names.

@@ -115,6 +115,35 @@ void products(int64_t n_columns, int64_t capacity, int64_t n_out_panels, const f
                            sums + (o * n_in_panels + i) * kPairs);
 }
 
+// The same with double sums and the columns' weights applied there, for few rows: then the sums
+// do not depend on the rows' order, and a row of weight 2 is the same as the row twice.
+void products_exact(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
+                    const float* outputs, int64_t n_in_panels, const float* inputs,
+                    const double* column_weight, double* sums) {
+    constexpr int n_out = kPanels.n_outputs, n_in = kPanels.n_inputs, lanes = kPanels.lanes;
+    const int64_t n_groups = (n_columns + lanes - 1) / lanes;
+    for (int64_t p = 0; p < n_out_panels; p++)
+        for (int64_t q = 0; q < n_in_panels; q++) {
+            const float* a = outputs + p * capacity * n_out;
+            const float* b = inputs + q * capacity * n_in;
+            double total[kPairs][lanes] = {};
+            for (int64_t g = 0; g < n_groups; g++)
+                for (int o = 0; o < n_out; o++) {
+                    double weighted[lanes];
+                    for (int c = 0; c < lanes; c++)
+                        weighted[c] = column_weight[g * lanes + c] * a[(g * n_out + o) * lanes + c];
+                    for (int i = 0; i < n_in; i++)
+                        for (int c = 0; c < lanes; c++)
+                            total[o * n_in + i][c] += weighted[c] * b[(g * n_in + i) * lanes + c];
+                }
+            double* pair = sums + (p * n_in_panels + q) * kPairs;
+            for (int j = 0; j < kPairs; j++) {
+                pair[j] = 0.0;
+                for (int c = 0; c < lanes; c++) pair[j] += total[j][c];
+            }
+        }
+}
+
 // ---- packing ----------------------------------------------------------------------------------
 
 // Eight columns of neuron j of a panel.
@@ -145,15 +174,18 @@ void pack(int n8, const float* rows, int64_t n, const int32_t* which, const floa
     }
 }
 
+template <class Real>
 void add_squares(int n8, int64_t n_rows, const float* rows, const float* weight, double* sums) {
     const int64_t stride = n8 * 8;
     for (int64_t j = 0; j < n_rows; j++) {
-        f8 total = {};
-        for (int v = 0; v < n8; v++) {
-            const f8 x = load8(rows + j * stride + 8 * v);
-            total += x * load8(weight + 8 * v) * x;
-        }
-        sums[j] += sum(total);
+        Real total[8] = {};
+        for (int64_t s = 0; s < stride; s += 8)
+            for (int c = 0; c < 8; c++) {
+                const Real x = rows[j * stride + s + c];
+                total[c] += x * (Real)weight[s + c] * x;
+            }
+        sums[j] += ((total[0] + total[4]) + (total[2] + total[6])) +
+                   ((total[1] + total[5]) + (total[3] + total[7]));
     }
 }
 

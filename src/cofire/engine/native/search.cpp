@@ -46,7 +46,8 @@ public:
            const std::function<bool()>& interrupted)
         : plan_(layers, activation, Purpose::every_unit), kernels_(kernels()), loss_(loss),
           rows_(rows), request_(request),
-          tile_size_(Tiling(2 * kMaxTile, plan_.widest()).tile_size), poll_(interrupted, stop_) {
+          tile_size_(Tiling(2 * kMaxTile, plan_.widest()).tile_size), poll_(interrupted, stop_),
+          few_rows_(request.n_rows <= kFewRows) {
         const int64_t n_tasks = std::max(divide_up(std::min(kChunk, request.n_rows), tile_size_),
                                          divide_up(plan_.widest(), kOutputsPerTask));
         n_threads_ = static_cast<int>(std::clamp<int64_t>(n_threads, 1, n_tasks));
@@ -75,6 +76,8 @@ private:
     // Rows whose products are summed in float32 before they join the float64 sums. Panels of
     // so many columns still lie in the first cache: 512 are 4 % slower, 1024 not faster.
     static constexpr int64_t kChunk = 768;
+    // So few that their sums are made in double (products_exact in products.hpp).
+    static constexpr int64_t kFewRows = 256;
     static constexpr int64_t kOutputsPerTask = 48;
     static constexpr std::size_t kOffer = 4096;
 
@@ -105,6 +108,8 @@ private:
     std::vector<std::unique_ptr<TopPlaces>> tops_;  // per layer
     int64_t capacity_ = 0;                          // columns of a panel
     Floats panels_;
+    const bool few_rows_;
+    std::vector<double> column_weight_;  // for few rows
     std::vector<double> sums_;
 
     template <class Task, class Between> void work(Task task, Between between) {
@@ -142,6 +147,7 @@ private:
     void measure_strengths() {
         constexpr int64_t kTilesAtOnce = 4;  // of a group, before the interrupt is looked at
         const int n_levels = plan_.n_layers() + 1;
+        const auto add_squares = few_rows_ ? kernels_.add_squares_exact : kernels_.add_squares;
         std::vector<std::vector<std::vector<double>>> squares(kMaxGroups);
         for (auto& group : squares)
             for (int64_t n : plan_.n_live) group.emplace_back(n, 0.0);
@@ -155,8 +161,8 @@ private:
                     with_tile(row, n_levels - 1, thread,
                               [&](int n8, const std::vector<Floats>& level, const float* weight) {
                                   for (int v = 0; v < n_levels; v++)
-                                      kernels_.add_squares(n8, plan_.n_live[v], level[v].data(),
-                                                           weight, squares[group][v].data());
+                                      add_squares(n8, plan_.n_live[v], level[v].data(), weight,
+                                                  squares[group][v].data());
                               });
                 }
             },
@@ -197,6 +203,7 @@ private:
             n_neurons = std::max(n_neurons, pass.n_neurons);
         }
         capacity_ = std::min(kChunk, divide_up(request_.n_rows, 16) * 16);
+        column_weight_.assign(capacity_, 0.0);
         panels_.assign(n_neurons * capacity_, 0.0f);
         sums_.assign(n_sums, 0.0);
     }
@@ -244,9 +251,10 @@ private:
                                         side.panel_size, capacity_, column,
                                         panels_.data() + side.panels_at * capacity_);
                       };
+                      if (few_rows_) std::copy_n(weight, n8 * 8, column_weight_.data() + column);
                       for (const Window& w : pass.windows) {
                           pack(w.inputs, w.layer, nullptr);
-                          pack(w.outputs, w.layer + 1, weight);
+                          pack(w.outputs, w.layer + 1, few_rows_ ? nullptr : weight);
                       }
                   });
     }
@@ -257,8 +265,12 @@ private:
         const float* outputs = panels_.data() + (w.outputs.panels_at + first_output) * capacity_;
         const float* inputs = panels_.data() + w.inputs.panels_at * capacity_;
         double* sums = sums_.data() + w.sums_at + first_output * w.inputs.n_padded();
-        kernels_.products(n_columns, capacity_, task.n_panels, outputs, w.inputs.n_panels(),
-                          inputs, accumulate, sums);
+        if (few_rows_)
+            kernels_.products_exact(n_columns, capacity_, task.n_panels, outputs,
+                                    w.inputs.n_panels(), inputs, column_weight_.data(), sums);
+        else
+            kernels_.products(n_columns, capacity_, task.n_panels, outputs, w.inputs.n_panels(),
+                              inputs, accumulate, sums);
     }
 
     void rank_pairs(const Task& task, int thread) {
