@@ -9,7 +9,7 @@ class Callback:
     """Told before training, after each epoch and at the end; changes nothing.
 
     `estimator` is the one being fitted, `progress` what training carries, `record` the
-    epoch's entry in `history_`. A callback that returns True after an epoch ends the fit.
+    epoch's entry in `history_`. Returning True after an epoch ends the fit.
     """
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
@@ -35,8 +35,8 @@ class EarlyStopping(Callback):
 class Monitor(Callback):
     """Score a data set after every epoch, for curves; training cannot see its numbers.
 
-    After the fit, `scores` holds one number per epoch (accuracy or R^2) and `losses` the
-    mean loss. Test data belong here and nowhere else in a fit.
+    After the fit, `scores` holds one number per epoch (accuracy or R^2), `losses` the
+    mean losses. Test data belong here and nowhere else in a fit.
 
     >>> from cofire import SparseMLPClassifier
     >>> from sklearn.datasets import make_blobs
@@ -63,7 +63,9 @@ class Monitor(Callback):
         self.losses.append(loss)
 
     def on_train_end(self, progress: Progress) -> None:
-        del self._evaluate  # it holds the data prepared for the engine: not for a pickle
+        del (
+            self._evaluate
+        )  # it holds the data prepared for the engine: not for a pickle
 
 
 class ProgressDisplay(Callback):
@@ -87,7 +89,9 @@ class ProgressDisplay(Callback):
         full = [str(i + 1) for i, layer in enumerate(layers) if layer.is_full]
         # All full: a warning was given, or it was asked for (method "dense").
         if 0 < len(full) < len(layers):
-            self._bar.console.print(f"Every connection exists in layer {', '.join(full)}.")
+            self._bar.console.print(
+                f"Every connection exists in layer {', '.join(full)}."
+            )
 
     def on_epoch_end(self, progress: Progress, record: Record) -> None:
         figures = f"loss {record['loss']:.4f}"

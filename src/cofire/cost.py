@@ -38,7 +38,8 @@ class Receipt:
             return f"{name:<14}{ours:>14,}{dense:>16,}{dense / ours:>9.1f} x less"
 
         seconds = (
-            f"{self.train_seconds:.2f} s training, {self.rewire_seconds:.2f} s rewiring, "
+            f"{self.train_seconds:.2f} s training, "
+            f"{self.rewire_seconds:.2f} s rewiring, "
             f"{self.evaluate_seconds:.2f} s evaluation"
         )
         capped = ", ".join(str(i + 1) for i in self.capped_layers) or "none"
@@ -56,7 +57,11 @@ class Receipt:
 
 
 def receipt(
-    network: SparseNetwork, history: list[dict[str, Any]], *, simd_level: str, threads: int
+    network: SparseNetwork,
+    history: list[dict[str, Any]],
+    *,
+    simd_level: str,
+    threads: int,
 ) -> Receipt:
     """Add up what the network takes and what its history spent."""
     neurons = sum(layer.n_out for layer in network.layers)
@@ -78,7 +83,9 @@ def receipt(
         train_seconds=seconds("train_seconds"),
         rewire_seconds=seconds("rewire_seconds"),
         evaluate_seconds=seconds("evaluate_seconds"),
-        capped_layers=tuple(i for i, layer in enumerate(network.layers) if layer.is_full),
+        capped_layers=tuple(
+            i for i, layer in enumerate(network.layers) if layer.is_full
+        ),
         simd_level=simd_level,
         threads=threads,
     )

@@ -11,7 +11,8 @@ class DivergenceError(ValueError):
         self.layer, self.epoch = layer, epoch
         when = "" if epoch is None else f" in epoch {epoch}"
         super().__init__(
-            f"training diverged{when}: layer {layer + 1} has values that are not finite. "
+            f"training diverged{when}: layer {layer + 1} has values that are not "
+            "finite. "
             "The network of the epoch before was kept. "
             "Scale the inputs (StandardScaler) or lower learning_rate_init."
         )

@@ -1,4 +1,4 @@
-"""SGD and Adam: their settings, and the state that stays aligned with the connections."""
+"""SGD and Adam: settings, and the state that stays aligned with the connections."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -10,7 +10,7 @@ from cofire.network import SparseNetwork
 
 @dataclass
 class LayerState:
-    """The moments of one layer: per moment an array like its weights, one like its bias."""
+    """The moments of one layer: each an array like its weights, one like its bias."""
 
     weights: list[np.ndarray]
     bias: list[np.ndarray]
@@ -70,7 +70,7 @@ class Optimizer:
 
 @dataclass
 class SGD(Optimizer):
-    """v <- momentum v + g; w <- w - rate v, or with Nesterov w - rate (g + momentum v)."""
+    """v <- momentum v + g; w <- w - rate v, or (Nesterov) w - rate (g + momentum v)."""
 
     kind = "sgd"
     n_moments = 1

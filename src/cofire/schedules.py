@@ -1,4 +1,4 @@
-"""How large a step is: the learning rate of an epoch, as a function of what happened."""
+"""How large a step is: the learning rate of an epoch, from what happened so far."""
 
 import math
 from collections.abc import Sequence

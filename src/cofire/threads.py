@@ -21,7 +21,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def _inside_a_worker() -> bool:
-    """Whether somebody runs several of us already: a joblib worker or a child process."""
+    """Whether several of us run already: in a joblib worker or a child process."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()

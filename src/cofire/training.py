@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The rows to learn from: targets and weights one per row, `row_ids` those in use."""
+    """The rows to learn from: a target and a weight each, `row_ids` those in use."""
 
     rows: engine.Rows
     targets: np.ndarray
@@ -148,7 +148,9 @@ def _evaluate(progress: Progress, data: TrainingData, settings: Settings) -> Rec
     }
 
 
-def rewire_network(progress: Progress, data: TrainingData, settings: Settings) -> Record:
+def rewire_network(
+    progress: Progress, data: TrainingData, settings: Settings
+) -> Record:
     """Drop, search, grow and rewire every layer; tell what was replaced.
 
     The similarities are those of the network before the drop, found for all layers in
@@ -189,7 +191,9 @@ def rewire_network(progress: Progress, data: TrainingData, settings: Settings) -
         n_random.append(grown.n_random)
     return {
         "replaced": budget,
-        "random_share": [r / n if n else 0.0 for r, n in zip(n_random, budget, strict=True)],
+        "random_share": [
+            r / n if n else 0.0 for r, n in zip(n_random, budget, strict=True)
+        ],
     }
 
 

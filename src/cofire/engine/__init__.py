@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.engine import _native
+import cofire.engine._native as _native
 from cofire.errors import DivergenceError
 from cofire.layer import SparseLayer
 from cofire.network import SparseNetwork
@@ -82,7 +82,7 @@ class EpochStats:
     loss: float
     n_steps: int
     fired: list[int]
-    """Per hidden layer, the units that fired for some row and have a path to an output."""
+    """Per hidden layer, units that fired for some row and have a path to an output."""
 
 
 def train_epoch(

@@ -49,7 +49,10 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
     """Parameters, fitting and prediction; the targets are the subclasses' affair."""
 
     _parameter_constraints: dict[str, list[Any]] = {
-        "hidden_layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+        "hidden_layer_sizes": [
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
         "activation": [str],
         "method": [str, Method],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
@@ -258,7 +261,7 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
             if not isinstance(callback, Callback):
                 raise TypeError(
                     "callbacks: expected cofire.callbacks.Callback objects, got "
-                    f"{type(callback).__name__}. scikit-learn's own go to set_callbacks."
+                    f"{type(callback).__name__}. scikit-learn's go to set_callbacks."
                 )
         self._hidden_sizes()
 
@@ -363,13 +366,13 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
         full = [i + 1 for i, layer in enumerate(network.layers) if layer.is_full]
         if len(full) == len(network.layers) and not make_method(self.method).full:
             warnings.warn(
-                "Every layer is full: this network is dense. Lower epsilon (or density), "
-                "or use larger hidden layers.",
+                "Every layer is full: this network is dense. Lower epsilon (or "
+                "density), or use larger hidden layers.",
                 stacklevel=4,
             )
 
     def _optimizer(self) -> Optimizer:
-        shared = {
+        shared: dict[str, Any] = {
             "learning_rate": self.learning_rate_init,
             "alpha": self.alpha,
             "decoupled_decay": self.decoupled_decay,
@@ -418,7 +421,9 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
                     f"validation data (X_val, y_val, sample_weight_val): {error}"
                 ) from error
         if y_val is not None or sample_weight_val is not None:
-            raise ValueError("X_val is missing: y_val or sample_weight_val came without it.")
+            raise ValueError(
+                "X_val is missing: y_val or sample_weight_val came without it."
+            )
         needed = "validation" in make_method(self.method).needs
         if not (self.early_stopping or needed):
             return None, row_ids

@@ -20,8 +20,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     """A classifier whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPClassifier`: binary, multi-class and
-    multi-label targets, dense or sparse X. Scale the inputs (`StandardScaler`) as for any
-    neural network. A uint8 X is used as it is, a sparse X is never made dense.
+    multi-label targets, dense or sparse X. Scale the inputs (`StandardScaler`) as for
+    any neural network. A uint8 X is used as it is, a sparse X is never made dense.
 
     Parameters
     ----------
@@ -36,7 +36,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         A layer gets epsilon * (n_in + n_out) connections, at most all of them.
         (scikit-learn's `epsilon`, the constant of Adam, is `adam_epsilon` here.)
     density : float, optional
-        Share of all possible connections that shall exist, in (0, 1]; overrides epsilon.
+        Share of all possible connections that shall exist, in (0, 1]; goes before
+        epsilon.
     init : {"normal", "glorot", "sparse_aware"}
         First weights: N(0, 0.1^2), uniform with the dense fans, or normal by the number
         of connections a neuron really has.
@@ -53,8 +54,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     last_batch : {"train", "drop"}
         What to do with a last batch that is not full.
     learning_rate : {"constant", "cosine", "adaptive"}
-        Of the epochs; "cosine" falls to 0 over max_iter, "adaptive" is divided by 5 when
-        the training loss has not fallen for two epochs.
+        Of the epochs; "cosine" falls to 0 over max_iter, "adaptive" is divided by 5
+        when the training loss has not fallen for two epochs.
     learning_rate_init, momentum, nesterovs_momentum, beta_1, beta_2, adam_epsilon
         As in scikit-learn.
     max_iter : int
@@ -63,8 +64,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     shuffle : bool
         Whether rows come in a new order in each epoch.
     early_stopping : bool
-        Hold out `validation_fraction` of the rows (stratified) and stop when their score
-        has not improved for `n_iter_no_change` epochs.
+        Hold out `validation_fraction` of the rows (stratified) and stop when their
+        score has not improved for `n_iter_no_change` epochs.
     restore_best : bool
         With validation data, end with the network (weights and topology) of the best
         validated epoch.
@@ -212,7 +213,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
     ) -> Self:
-        """Train one epoch on these rows; the first call needs `classes` if y lacks some.
+        """Train one epoch; the first call needs `classes` if its y lacks some.
 
         k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
         """
@@ -243,7 +244,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         check_is_fitted(self)
         return self._predict_outputs(X)
 
-    # ---- what the base asks -----------------------------------------------------------
+    # ---- what the base asks ----------------------------------------------------------
 
     def _learn_targets(self, y: Any, classes: Any = None) -> None:
         check_classification_targets(y)
@@ -267,7 +268,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             )
 
     def _check_classes_unchanged(self, classes: Any) -> None:
-        if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+        if classes is not None and not np.array_equal(
+            np.unique(classes), self.classes_
+        ):
             raise ValueError(
                 f"classes={classes!r} differs from those of the first call: "
                 f"{self.classes_.tolist()!r}."
@@ -302,7 +305,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         if scipy.sparse.issparse(y):
             y = y.toarray()
         by_class = compute_sample_weight(self.class_weight, y)
-        if not (np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()):
+        if not (
+            np.isfinite(by_class).all() and (by_class >= 0).all() and by_class.any()
+        ):
             raise ValueError(
                 "class_weight must be finite numbers >= 0, not all of them 0, got "
                 f"{self.class_weight!r}."

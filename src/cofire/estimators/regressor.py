@@ -18,9 +18,9 @@ from cofire.network import SparseNetwork
 class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     """A regressor whose network is sparse from the first step to the last.
 
-    Takes the place of `sklearn.neural_network.MLPRegressor`: squared error, one or several
-    outputs. Scale the inputs (`StandardScaler`); the targets are standardised inside, so
-    that the learning rate does not depend on their unit: the network works in units of
+    Takes the place of `sklearn.neural_network.MLPRegressor`: squared error, one or
+    several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
+    inside, so that the learning rate does not depend on their unit: the network works in units of
     `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
     Parameters and attributes are those of `SparseMLPClassifier`, without the classes.
 
@@ -116,10 +116,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         y_val: Any = None,
         sample_weight_val: Any = None,
     ) -> Self:
-        """Train on X (n_samples, n_features) and y (n_samples,) or (n_samples, n_outputs).
+        """Train on X (n_samples, n_features) and y (n_samples,) or (n_samples, k).
 
-        With X_val and y_val, R^2 after each epoch is recorded and `restore_best` ends with
-        the best epoch. Test data do not belong here: see `Monitor`.
+        With X_val and y_val, R^2 after each epoch is recorded and `restore_best` ends
+        with the best epoch. Test data do not belong here: see `Monitor`.
         """
         return self._fit(
             X,
@@ -134,7 +134,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train one epoch; k calls give what `fit` with max_iter=k gives, bit for bit."""
+        """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit."""
         self._refuse_validation_in_partial_fit()
         go_on = hasattr(self, "network_")
         return self._fit(X, y, sample_weight, go_on=go_on, n_epochs=1)
@@ -145,7 +145,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         outputs = self._in_units_of_y(self._predict_outputs(X))
         return outputs.ravel() if self._one_column else outputs
 
-    # ---- what the base asks -----------------------------------------------------------
+    # ---- what the base asks ----------------------------------------------------------
 
     def _learn_targets(self, y: Any, classes: Any = None) -> None:
         self._one_column = y.ndim == 1 or y.shape[1] == 1

@@ -59,6 +59,4 @@ class _Bridge(Callback):
         )
 
     def on_train_end(self, progress: Progress) -> None:
-        self.context.call_on_fit_task_end(
-            estimator=self.estimator, X=self.X, y=self.y
-        )
+        self.context.call_on_fit_task_end(estimator=self.estimator, X=self.X, y=self.y)
