@@ -20,8 +20,8 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     Takes the place of `sklearn.neural_network.MLPRegressor`: squared error, one or
     several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
-    inside, so that the learning rate does not depend on their unit: the network works in units of
-    `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
+    inside, so that the learning rate does not depend on their unit: the network works
+    in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
     Parameters and attributes are those of `SparseMLPClassifier`, without the classes.
 
     Examples
