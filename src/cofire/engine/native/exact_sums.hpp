@@ -7,6 +7,7 @@
 #pragma once
 
 #include "kernels.hpp"
+#include "passes.hpp"
 #include "vectors.hpp"
 
 namespace cofire {
