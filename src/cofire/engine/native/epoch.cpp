@@ -51,19 +51,25 @@ public:
         : plan_(layers, activation, Purpose::training), kernels_(kernels()), loss_(loss),
           rows_(rows), targets_(targets), sample_weight_(sample_weight), batches_(batches),
           optimizer_(optimizer) {
-        const Tiling full(std::min(batches.batch_size, batches.n_rows), plan_.widest());
-        n_threads_ = std::clamp(n_threads, 1, full.n_groups);
+        // The last batch may be cut otherwise: fewer samples can mean fewer, wider tiles.
+        const Tiling full(std::clamp<int64_t>(batches.n_rows, 1, batches.batch_size),
+                          plan_.widest());
+        const Tiling last(std::max<int64_t>(batches.n_rows % batches.batch_size, 1),
+                          plan_.widest());
+        const int tile_size = std::max(full.tile_size, last.tile_size);
+        const int n_groups = std::max(full.n_groups, last.n_groups);
+        n_threads_ = std::clamp(n_threads, 1, n_groups);
         for (int t = 0; t < n_threads_; t++) {
-            spaces_.emplace_back(plan_, full.tile_size);
+            spaces_.emplace_back(plan_, tile_size);
             fired_.emplace_back();
             for (int64_t n : plan_.n_live) fired_.back().emplace_back(n, uint8_t{0});
         }
         const int64_t n_out = plan_.n_live.back();
-        group_targets_.assign(full.n_groups, Floats(targets.values ? n_out * kMaxTile : 0));
+        group_targets_.assign(n_groups, Floats(targets.values ? n_out * kMaxTile : 0));
         exact_ = batches.n_rows <= batches.batch_size;
-        for (int g = 0; g < full.n_groups; g++) sums_.emplace_back(plan_, exact_);
-        group_loss_.resize(full.n_groups);
-        group_bad_layer_.resize(full.n_groups);
+        for (int g = 0; g < n_groups; g++) sums_.emplace_back(plan_, exact_);
+        group_loss_.resize(n_groups);
+        group_bad_layer_.resize(n_groups);
         cut_update_into_chunks();
         n_steps_ = batches.drop_last ? batches.n_rows / batches.batch_size
                                      : (batches.n_rows + batches.batch_size - 1) / batches.batch_size;
