@@ -22,7 +22,7 @@ COFIRE_INLINE double sum(d8 v) {
 // sum over samples of a * b, a in double
 template <int N8> COFIRE_INLINE double exact_dot(const d8* a, const float* b) {
     d8 total = {};
-    for (int v = 0; v < N8; v++) total += a[v] * __builtin_convertvector(load8(b + 8 * v), d8);
+    for (int v = 0; v < N8; v++) total += a[v] * __builtin_convertvector(load<f8>(b + 8 * v), d8);
     return sum(total);
 }
 
@@ -30,7 +30,7 @@ template <int N8> COFIRE_INLINE void weighted(const float* row, const double* we
     for (int v = 0; v < N8; v++) {
         d8 w;
         memcpy(&w, weight + 8 * v, sizeof w);
-        out[v] = __builtin_convertvector(load8(row + 8 * v), d8) * w;
+        out[v] = __builtin_convertvector(load<f8>(row + 8 * v), d8) * w;
     }
 }
 
@@ -42,7 +42,7 @@ void backward_exact_rows(const Connections& by_input, const float* delta, float*
     for (int64_t i = 0; i < by_input.n_neurons; i++) {
         float* row = in + i * stride;
         const Row<N8> x = Row<N8>::at(row);
-        const bool silent = is_zero(x);
+        const bool silent = x.is_zero();
         if (!silent) fired[i] = 1;
         if (silent && (bias_gradient == nullptr || activation == Activation::relu)) continue;
         d8 weighted_x[N8];

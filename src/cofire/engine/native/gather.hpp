@@ -8,10 +8,10 @@
 namespace cofire {
 namespace {
 
-COFIRE_INLINE void put_block(f8 block[8], const int32_t* destination, int count, int64_t stride,
+COFIRE_INLINE void put_block(Block block[kBlock], const int32_t* destination, int64_t stride,
                              float* tile) {
-    transpose8(block);
-    for (int i = 0; i < count; i++)
+    transpose(block);
+    for (int i = 0; i < kBlock; i++)
         if (destination[i] >= 0) store(tile + destination[i] * stride, block[i]);
 }
 
@@ -25,11 +25,12 @@ void gather_floats(int n8, int64_t n_features, const float* const* rows,
         int64_t f = 0;
         for (; f + 16 <= n_features; f += 16) {
             for (int s = 0; s < 8; s++) __builtin_prefetch(ahead[s] + f + 16, 0, 2);
-            for (int half = 0; half < 16; half += 8) {
-                f8 block[8];
-                for (int s = 0; s < 8; s++) block[s] = load8(r[s] + f + half);
-                put_block(block, destination + f + half, 8, stride, out);
-            }
+            for (int part = 0; part < 16; part += kBlock)
+                for (int s0 = 0; s0 < 8; s0 += kBlock) {
+                    Block block[kBlock];
+                    for (int s = 0; s < kBlock; s++) block[s] = load<Block>(r[s0 + s] + f + part);
+                    put_block(block, destination + f + part, stride, out + s0);
+                }
         }
         for (; f < n_features; f++)
             if (destination[f] >= 0)
@@ -39,18 +40,20 @@ void gather_floats(int n8, int64_t n_features, const float* const* rows,
 
 void gather_bytes(int n8, int64_t n_features, const uint8_t* const* rows, const float* scale,
                   const float* offset, const int32_t* destination, float* tile) {
-    typedef uint8_t u8x8 __attribute__((vector_size(8), aligned(1), may_alias));
+    typedef uint8_t Bytes __attribute__((vector_size(kBlock), aligned(1), may_alias));
     const int64_t stride = n8 * 8;
     for (int strip = 0; strip < n8; strip++) {
         const uint8_t* const* r = rows + 8 * strip;
         float* out = tile + 8 * strip;
         int64_t f = 0;
-        for (; f + 8 <= n_features; f += 8) {
-            const f8 a = load8(scale + f), b = load8(offset + f);
-            f8 block[8];
-            for (int s = 0; s < 8; s++)
-                block[s] = __builtin_convertvector(*(const u8x8*)(r[s] + f), f8) * a + b;
-            put_block(block, destination + f, 8, stride, out);
+        for (; f + kBlock <= n_features; f += kBlock) {
+            const Block a = load<Block>(scale + f), b = load<Block>(offset + f);
+            for (int s0 = 0; s0 < 8; s0 += kBlock) {
+                Block block[kBlock];
+                for (int s = 0; s < kBlock; s++)
+                    block[s] = __builtin_convertvector(*(const Bytes*)(r[s0 + s] + f), Block) * a + b;
+                put_block(block, destination + f, stride, out + s0);
+            }
         }
         for (; f < n_features; f++)
             if (destination[f] >= 0)

@@ -10,23 +10,23 @@
 namespace cofire {
 namespace {
 
-// Column by column of eight samples: probabilities in place; returns max + log(sum of exp).
-COFIRE_INLINE f8 softmax8(int64_t n_out, int64_t stride, float* out) {
-    f8 top = load8(out);
+// For a block of samples: probabilities in place; returns max + log(sum of exp).
+COFIRE_INLINE Block softmax(int64_t n_out, int64_t stride, float* out) {
+    Block top = load<Block>(out);
     for (int64_t c = 1; c < n_out; c++) {
-        const f8 z = load8(out + c * stride);
+        const Block z = load<Block>(out + c * stride);
         top = z > top ? z : top;
     }
-    f8 total = {};
+    Block total = {};
     for (int64_t c = 0; c < n_out; c++) {
-        const f8 e = exponential(load8(out + c * stride) - top);
+        const Block e = exponential(load<Block>(out + c * stride) - top);
         store(out + c * stride, e);
         total += e;
     }
-    const f8 inverse = 1.0f / total;
-    for (int64_t c = 0; c < n_out; c++) store(out + c * stride, load8(out + c * stride) * inverse);
-    f8 log_sum;
-    for (int s = 0; s < 8; s++) log_sum[s] = top[s] + logf(total[s]);
+    const Block inverse = 1.0f / total;
+    for (int64_t c = 0; c < n_out; c++) store(out + c * stride, load<Block>(out + c * stride) * inverse);
+    Block log_sum;
+    for (int s = 0; s < kBlock; s++) log_sum[s] = top[s] + logf(total[s]);
     return log_sum;
 }
 
@@ -34,16 +34,16 @@ double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, co
                     const float* scale) {
     const int64_t stride = n8 * 8;
     double loss = 0.0;
-    for (int64_t s0 = 0; s0 < stride; s0 += 8) {
-        float score[8];
-        for (int s = 0; s < 8; s++) score[s] = out[labels[s0 + s] * stride + s0 + s];
-        const f8 log_sum = softmax8(n_out, stride, out + s0);
-        const f8 a = load8(scale + s0);
+    for (int64_t s0 = 0; s0 < stride; s0 += kBlock) {
+        float score[kBlock];
+        for (int s = 0; s < kBlock; s++) score[s] = out[labels[s0 + s] * stride + s0 + s];
+        const Block log_sum = softmax(n_out, stride, out + s0);
+        const Block a = load<Block>(scale + s0);
         for (int64_t c = 0; c < n_out; c++) {
             float* p = out + c * stride + s0;
-            store(p, load8(p) * a);
+            store(p, load<Block>(p) * a);
         }
-        for (int s = 0; s < 8; s++) {
+        for (int s = 0; s < kBlock; s++) {
             out[labels[s0 + s] * stride + s0 + s] -= scale[s0 + s];
             const float part = share[s0 + s];
             if (part != 0.0f) loss += (double)part * (double)(log_sum[s] - score[s]);
@@ -52,21 +52,21 @@ double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, co
     return loss;
 }
 
-COFIRE_INLINE f8 logistic(f8 z) { return 1.0f / (1.0f + exponential(-z)); }
+COFIRE_INLINE Block logistic(Block z) { return 1.0f / (1.0f + exponential(-z)); }
 
 double sigmoid_loss(int n8, int64_t n_out, float* out, const float* targets, const float* share,
                     const float* scale) {
     const int64_t stride = n8 * 8;
     double loss = 0.0;
     for (int64_t c = 0; c < n_out; c++)
-        for (int64_t s0 = 0; s0 < stride; s0 += 8) {
+        for (int64_t s0 = 0; s0 < stride; s0 += kBlock) {
             float* p = out + c * stride + s0;
-            const f8 z = load8(p), t = load8(targets + c * stride + s0), part = load8(share + s0);
-            const f8 tail = exponential(-magnitude(z));
-            const f8 plain = at_least(f8{}, z) - z * t;
-            for (int s = 0; s < 8; s++)
+            const Block z = load<Block>(p), t = load<Block>(targets + c * stride + s0), part = load<Block>(share + s0);
+            const Block tail = exponential(-magnitude(z));
+            const Block plain = at_least(Block{}, z) - z * t;
+            for (int s = 0; s < kBlock; s++)
                 if (part[s] != 0.0f) loss += (double)part[s] * ((double)plain[s] + log1pf(tail[s]));
-            store(p, (logistic(z) - t) * load8(scale + s0));
+            store(p, (logistic(z) - t) * load<Block>(scale + s0));
         }
     return loss;
 }
@@ -87,17 +87,17 @@ double squared_loss(int n8, int64_t n_out, float* out, const float* targets, con
 
 template <int N8> void sum_rows(int64_t n_rows, const float* rows, float* sums, bool accumulate) {
     for (int64_t i = 0; i < n_rows; i++) {
-        const float total = Row<N8>::at(rows + i * N8 * 8).total();
-        sums[i] = accumulate ? sums[i] + total : total;
+        const float g = total(Row<N8>::at(rows + i * N8 * 8));
+        sums[i] = accumulate ? sums[i] + g : g;
     }
 }
 
 void predict(int n8, int64_t n_out, float* out, Loss loss) {
     const int64_t stride = n8 * 8;
     if (loss == Loss::softmax)
-        for (int64_t s0 = 0; s0 < stride; s0 += 8) softmax8(n_out, stride, out + s0);
+        for (int64_t s0 = 0; s0 < stride; s0 += kBlock) softmax(n_out, stride, out + s0);
     if (loss == Loss::sigmoid)
-        for (int64_t j = 0; j < n_out * stride; j += 8) store(out + j, logistic(load8(out + j)));
+        for (int64_t j = 0; j < n_out * stride; j += kBlock) store(out + j, logistic(load<Block>(out + j)));
 }
 
 }  // namespace

@@ -57,21 +57,6 @@ void forward_rows(const Connections& by_output, const float* bias, const float* 
 
 // ---- backward -----------------------------------------------------------------------------
 
-template <int N8> COFIRE_INLINE bool is_zero(const Row<N8>& x) {
-    i8 bits = {};
-    if constexpr (Row<N8>::wide > 0) {
-        i16 wide = (i16)x.w[0];
-        for (int v = 1; v < Row<N8>::wide; v++) wide |= (i16)x.w[v];
-        bits = __builtin_shufflevector(wide, wide, 0, 1, 2, 3, 4, 5, 6, 7) |
-               __builtin_shufflevector(wide, wide, 8, 9, 10, 11, 12, 13, 14, 15);
-    }
-    if constexpr (Row<N8>::narrow) bits |= (i8)x.n;
-    bits &= 0x7fffffff;  // -0 is zero too
-    uint64_t q[4];
-    memcpy(q, &bits, 32);
-    return ((q[0] | q[1]) | (q[2] | q[3])) == 0;
-}
-
 template <int N8>
 COFIRE_INLINE void derive(Row<N8>& delta, const Row<N8>& x, Activation activation) {
     switch (activation) {
@@ -89,20 +74,6 @@ COFIRE_INLINE void derive(Row<N8>& delta, const Row<N8>& x, Activation activatio
     }
 }
 
-// Eight horizontal sums at once: a tree of shuffles costs a third of eight separate ones.
-COFIRE_INLINE f8 sum_each(const f8 p[8]) {
-    f8 q[4];
-    for (int i = 0; i < 4; i++)
-        q[i] = __builtin_shufflevector(p[2 * i], p[2 * i + 1], 0, 8, 2, 10, 4, 12, 6, 14) +
-               __builtin_shufflevector(p[2 * i], p[2 * i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
-    f8 r[2];
-    for (int i = 0; i < 2; i++)
-        r[i] = __builtin_shufflevector(q[2 * i], q[2 * i + 1], 0, 1, 8, 9, 4, 5, 12, 13) +
-               __builtin_shufflevector(q[2 * i], q[2 * i + 1], 2, 3, 10, 11, 6, 7, 14, 15);
-    return __builtin_shufflevector(r[0], r[1], 0, 1, 2, 3, 8, 9, 10, 11) +
-           __builtin_shufflevector(r[0], r[1], 4, 5, 6, 7, 12, 13, 14, 15);
-}
-
 template <int N8, bool First, bool Far>
 void backward_rows(const Connections& by_input, const float* delta, float* in,
                    Activation activation, float* gradient, float* bias_gradient, bool accumulate,
@@ -112,23 +83,24 @@ void backward_rows(const Connections& by_input, const float* delta, float* in,
     const int32_t* other = by_input.other;
     const float* weight = by_input.weight;
     const int64_t n_connections = start[by_input.n_neurons];
-    f8 partial[8];
-    auto flush = [&](int64_t k) {  // gradient[k - 7 … k] from partial
-        f8 g = sum_each(partial);
-        if (accumulate) g += load8(gradient + k - 7);
-        store(gradient + k - 7, g);
+    Block partial[kBlock];  // of the connections since the last multiple of kBlock
+    constexpr int64_t full = kBlock - 1;
+    auto flush = [&](int64_t k) {  // the gradients up to k from partial
+        Block g = sum_each(partial);
+        if (accumulate) g += load<Block>(gradient + k - full);
+        store(gradient + k - full, g);
     };
     for (int64_t i = 0; i < by_input.n_neurons; i++) {
         float* row = in + i * stride;
         const Row<N8> x = Row<N8>::at(row);
         const int64_t end = start[i + 1];
-        const bool silent = is_zero(x);
+        const bool silent = x.is_zero();
         if (!silent) fired[i] = 1;
         // A silent neuron hands no gradient to its connections, and below a ReLU no delta on.
         if (silent && (First || activation == Activation::relu)) {
             for (int64_t k = start[i]; k < end; k++) {
-                partial[k & 7] = f8{};
-                if ((k & 7) == 7) flush(k);
+                partial[k & full] = Block{};
+                if ((k & full) == full) flush(k);
             }
             if constexpr (!First)
                 if (!accumulate) bias_gradient[i] = 0.0f;
@@ -142,19 +114,19 @@ void backward_rows(const Connections& by_input, const float* delta, float* in,
                 prefetch_row<N8>(delta + other[soon] * stride);
             }
             const Row<N8> d = Row<N8>::at(delta + other[k] * stride);
-            partial[k & 7] = dot8(x, d);
+            partial[k & full] = dot(x, d);
             if constexpr (!First) back.add(weight[k], d);
-            if ((k & 7) == 7) flush(k);
+            if ((k & full) == full) flush(k);
         }
         if constexpr (!First) {
             derive(back, x, activation);
             back.put(row);
-            const float total = back.total();
-            bias_gradient[i] = accumulate ? bias_gradient[i] + total : total;
+            const float g = total(back);
+            bias_gradient[i] = accumulate ? bias_gradient[i] + g : g;
         }
     }
-    for (int64_t k = n_connections & ~int64_t{7}; k < n_connections; k++) {
-        const float g = sum(partial[k & 7]);
+    for (int64_t k = n_connections & ~full; k < n_connections; k++) {
+        const float g = sum(partial[k & full]);
         gradient[k] = accumulate ? gradient[k] + g : g;
     }
 }

@@ -13,66 +13,24 @@
 namespace cofire {
 namespace {
 
-typedef float f4 __attribute__((vector_size(16)));
-typedef float f4_in_memory __attribute__((vector_size(16), aligned(4), may_alias));
 typedef double d4_in_memory __attribute__((vector_size(32), aligned(8), may_alias));
 
 // As many pairs as there are registers for, beside one vector per output and one input.
 #if defined(__AVX512F__)
-typedef f16 Lanes;
 constexpr PanelShape kPanels = {16, 4, 6};
 #elif defined(__AVX2__)
-typedef f8 Lanes;
 constexpr PanelShape kPanels = {8, 3, 4};
 #elif defined(__aarch64__)
-typedef f4 Lanes;
 constexpr PanelShape kPanels = {4, 4, 6};
 #else
-typedef f4 Lanes;
 constexpr PanelShape kPanels = {4, 3, 4};
 #endif
-typedef Lanes LanesInMemory __attribute__((may_alias));
+typedef Wide WideInMemory __attribute__((may_alias));
 constexpr int kPairs = kPanels.n_outputs * kPanels.n_inputs;
 static_assert(kPairs % 4 == 0);
 
-// ---- the sums of four vectors at once ---------------------------------------------------------
-
-COFIRE_INLINE f4 add_neighbours(f4 a, f4 b) {
-    return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
-}
-COFIRE_INLINE f8 add_neighbours(f8 a, f8 b) {
-    return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
-           __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
-}
-COFIRE_INLINE f16 add_neighbours(f16 a, f16 b) {
-    return __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22,  //
-                                   8, 24, 10, 26, 12, 28, 14, 30) +
-           __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23,  //
-                                   9, 25, 11, 27, 13, 29, 15, 31);
-}
-
-COFIRE_INLINE f4 add_twos(f4 a, f4 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
-}
-COFIRE_INLINE f8 add_twos(f8 a, f8 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
-           __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-}
-COFIRE_INLINE f16 add_twos(f16 a, f16 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21,  //
-                                   8, 9, 24, 25, 12, 13, 28, 29) +
-           __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23,  //
-                                   10, 11, 26, 27, 14, 15, 30, 31);
-}
-
-COFIRE_INLINE f4 fold(f4 v) { return v; }
-COFIRE_INLINE f4 fold(f8 v) {
-    return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
-}
-COFIRE_INLINE f4 fold(f16 v) { return fold(halves(v)); }
-
-COFIRE_INLINE f4 four_sums(const Lanes v[4]) {
-    return fold(add_twos(add_neighbours(v[0], v[1]), add_neighbours(v[2], v[3])));
+COFIRE_INLINE f4 four_sums(const Wide v[4]) {
+    return to_four(add_twos(add_neighbours(v[0], v[1]), add_neighbours(v[2], v[3])));
 }
 
 // ---- products ---------------------------------------------------------------------------------
@@ -81,15 +39,15 @@ COFIRE_INLINE void panel_products(int64_t n_groups, const float* outputs, const 
                                   bool accumulate, double* sums) {
     constexpr int n_out = kPanels.n_outputs, n_in = kPanels.n_inputs, lanes = kPanels.lanes;
     for (int line = 0; line < kPairs; line += 8) __builtin_prefetch(sums + line, 1, 3);
-    Lanes pair[kPairs];
-    for (int j = 0; j < kPairs; j++) pair[j] = Lanes{};
+    Wide pair[kPairs];
+    for (int j = 0; j < kPairs; j++) pair[j] = Wide{};
     for (int64_t g = 0; g < n_groups; g++) {
-        Lanes a[n_out];
+        Wide a[n_out];
 #pragma GCC unroll 8
-        for (int o = 0; o < n_out; o++) a[o] = *(const LanesInMemory*)(outputs + o * lanes);
+        for (int o = 0; o < n_out; o++) a[o] = *(const WideInMemory*)(outputs + o * lanes);
 #pragma GCC unroll 8
         for (int i = 0; i < n_in; i++) {
-            const Lanes b = *(const LanesInMemory*)(inputs + i * lanes);
+            const Wide b = *(const WideInMemory*)(inputs + i * lanes);
 #pragma GCC unroll 8
             for (int o = 0; o < n_out; o++) pair[o * n_in + i] += a[o] * b;
         }
@@ -153,8 +111,8 @@ COFIRE_INLINE void put8(float* panel, int panel_size, int j, int64_t column, f8 
         store(panel + (column / lanes * panel_size + j) * lanes + column % lanes, x);
     } else {
         float* p = panel + (column / lanes * panel_size + j) * lanes;
-        *(f4_in_memory*)p = __builtin_shufflevector(x, x, 0, 1, 2, 3);
-        *(f4_in_memory*)(p + panel_size * lanes) = __builtin_shufflevector(x, x, 4, 5, 6, 7);
+        store<f4>(p, __builtin_shufflevector(x, x, 0, 1, 2, 3));
+        store<f4>(p + panel_size * lanes, __builtin_shufflevector(x, x, 4, 5, 6, 7));
     }
 }
 
@@ -166,8 +124,8 @@ void pack(int n8, const float* rows, int64_t n, const int32_t* which, const floa
         float* panel = panels + k / panel_size * panel_size * capacity;
         const int j = static_cast<int>(k % panel_size);
         for (int v = 0; v < n8; v++) {
-            f8 x = load8(row + 8 * v);
-            if (weight != nullptr) x *= load8(weight + 8 * v);
+            f8 x = load<f8>(row + 8 * v);
+            if (weight != nullptr) x *= load<f8>(weight + 8 * v);
             put8(panel, panel_size, j, column + 8 * v, x);
         }
         if (kPanels.lanes == 16 && n8 % 2 == 1) put8(panel, panel_size, j, column + 8 * n8, f8{});

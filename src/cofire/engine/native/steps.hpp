@@ -9,9 +9,9 @@ namespace cofire {
 namespace {
 
 template <int Groups>
-COFIRE_INLINE f16 group_sum(const float* const* gradients, int64_t k) {
-    f16 g = load16(gradients[0] + k);
-    for (int q = 1; q < Groups; q++) g += load16(gradients[q] + k);
+COFIRE_INLINE Wide group_sum(const float* const* gradients, int64_t k) {
+    Wide g = load<Wide>(gradients[0] + k);
+    for (int q = 1; q < Groups; q++) g += load<Wide>(gradients[q] + k);
     return g;
 }
 
@@ -34,8 +34,8 @@ void sgd_range(int64_t begin, int64_t end, int64_t n_live, const float* const* g
                float* weight, float* velocity, const SgdStep& step) {
     const int64_t live_end = end < n_live ? end : n_live;
     int64_t k = begin;
-    for (; k + 16 <= live_end; k += 16) {
-        f16 w = load16(weight + k), v = load16(velocity + k);
+    for (; k + kWide <= live_end; k += kWide) {
+        Wide w = load<Wide>(weight + k), v = load<Wide>(velocity + k);
         sgd_step(group_sum<Groups>(gradients, k), w, v, step);
         store(weight + k, w);
         store(velocity + k, v);
@@ -45,9 +45,9 @@ void sgd_range(int64_t begin, int64_t end, int64_t n_live, const float* const* g
     for (; k < end; k++) sgd_step(0.0f, weight[k], velocity[k], step);
 }
 
-COFIRE_INLINE f16 square_root(f16 x) {
-    f16 r;
-    for (int i = 0; i < 16; i++) r[i] = __builtin_sqrtf(x[i]);
+COFIRE_INLINE Wide square_root(Wide x) {
+    Wide r;
+    for (int i = 0; i < kWide; i++) r[i] = __builtin_sqrtf(x[i]);
     return r;
 }
 COFIRE_INLINE float square_root(float x) { return __builtin_sqrtf(x); }
@@ -65,8 +65,8 @@ void adam_range(int64_t begin, int64_t end, int64_t n_live, const float* const* 
                 float* weight, float* first, float* second, const AdamStep& step) {
     const int64_t live_end = end < n_live ? end : n_live;
     int64_t k = begin;
-    for (; k + 16 <= live_end; k += 16) {
-        f16 w = load16(weight + k), m = load16(first + k), v = load16(second + k);
+    for (; k + kWide <= live_end; k += kWide) {
+        Wide w = load<Wide>(weight + k), m = load<Wide>(first + k), v = load<Wide>(second + k);
         adam_step(group_sum<Groups>(gradients, k), w, m, v, step);
         store(weight + k, w);
         store(first + k, m);

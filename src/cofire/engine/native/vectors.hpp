@@ -8,56 +8,142 @@
 #include <cstdint>
 #include <cstring>
 
-#define COFIRE_INLINE static inline __attribute__((always_inline))
+#define COFIRE_METHOD inline __attribute__((always_inline))
+#define COFIRE_INLINE static COFIRE_METHOD
 
 namespace {
 
+typedef float f4 __attribute__((vector_size(16)));
 typedef float f8 __attribute__((vector_size(32)));
 typedef float f16 __attribute__((vector_size(64)));
+typedef int32_t i4 __attribute__((vector_size(16)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 typedef int32_t i16 __attribute__((vector_size(64)));
-// The same in memory, at any address.
-typedef float f8_in_memory __attribute__((vector_size(32), aligned(4), may_alias));
-typedef float f16_in_memory __attribute__((vector_size(64), aligned(4), may_alias));
 
-COFIRE_INLINE f16 load16(const float* p) { return *(const f16_in_memory*)p; }
-COFIRE_INLINE f8 load8(const float* p) { return *(const f8_in_memory*)p; }
-COFIRE_INLINE void store(float* p, f16 v) { *(f16_in_memory*)p = v; }
-COFIRE_INLINE void store(float* p, f8 v) { *(f8_in_memory*)p = v; }
-COFIRE_INLINE f16 splat16(float x) { return x - f16{}; }
-COFIRE_INLINE f8 splat8(float x) { return x - f8{}; }
-
-COFIRE_INLINE f8 low_half(f16 v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7); }
-COFIRE_INLINE f8 high_half(f16 v) {
-    return __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+// Wide: the machine's widest vector. Block: what sums and transposes work on. A vector wider
+// than the machine's would be moved through memory lane by lane.
+#if defined(__AVX512F__)
+typedef f16 Wide;
+typedef f8 Block;
+#elif defined(__AVX2__)
+typedef f8 Wide;
+typedef f8 Block;
+#else
+typedef f4 Wide;
+typedef f4 Block;
+#endif
+COFIRE_INLINE Block to_block(Block v) { return v; }
+#if defined(__AVX512F__)
+COFIRE_INLINE Block to_block(Wide v) {
+    return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+           __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
 }
-COFIRE_INLINE f8 halves(f16 v) { return low_half(v) + high_half(v); }
+#endif
+constexpr int kWide = sizeof(Wide) / sizeof(float);
+constexpr int kBlock = sizeof(Block) / sizeof(float);
 
-// A fixed tree, so that the sum does not depend on the SIMD level's habits.
-COFIRE_INLINE float sum(f8 v) {
-    const auto q =
-        __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+template <class F> struct Related;
+template <> struct Related<f4> {
+    typedef i4 Int;
+    typedef float InMemory __attribute__((vector_size(16), aligned(4), may_alias));
+};
+template <> struct Related<f8> {
+    typedef i8 Int;
+    typedef float InMemory __attribute__((vector_size(32), aligned(4), may_alias));
+};
+template <> struct Related<f16> {
+    typedef i16 Int;
+    typedef float InMemory __attribute__((vector_size(64), aligned(4), may_alias));
+};
+
+// Loads and stores at any address.
+template <class F> COFIRE_INLINE F load(const float* p) {
+    return *(const typename Related<F>::InMemory*)p;
+}
+template <class F> COFIRE_INLINE void store(float* p, F v) {
+    *(typename Related<F>::InMemory*)p = v;
+}
+template <class F> COFIRE_INLINE F splat(float x) { return x - F{}; }
+
+// ---- sums over the lanes ----------------------------------------------------------------------
+
+COFIRE_INLINE f4 to_four(f4 v) { return v; }
+COFIRE_INLINE f4 to_four(f8 v) {
+    return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+}
+COFIRE_INLINE f4 to_four(f16 v) {
+    return to_four(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                   __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+template <class F> COFIRE_INLINE float sum(F v) {
+    const f4 q = to_four(v);
     return (q[0] + q[2]) + (q[1] + q[3]);
 }
-COFIRE_INLINE float sum(f16 v) { return sum(halves(v)); }
 
-template <class F> struct IntOf;
-template <> struct IntOf<f8> { typedef i8 type; };
-template <> struct IntOf<f16> { typedef i16 type; };
+COFIRE_INLINE f4 add_neighbours(f4 a, f4 b) {
+    return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+}
+COFIRE_INLINE f8 add_neighbours(f8 a, f8 b) {
+    return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
+           __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+}
+COFIRE_INLINE f16 add_neighbours(f16 a, f16 b) {
+    return __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30) +
+           __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
+}
 
-template <class F> COFIRE_INLINE F splat(float x) { return x - F{}; }
+COFIRE_INLINE f4 add_twos(f4 a, f4 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+}
+COFIRE_INLINE f8 add_twos(f8 a, f8 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+           __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+COFIRE_INLINE f16 add_twos(f16 a, f16 b) {
+    return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+           __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+}
+
+// As many sums at once as a block has lanes: a tree of shuffles costs a third of separate sums.
+COFIRE_INLINE f4 sum_each(const f4 p[4]) {
+    return add_twos(add_neighbours(p[0], p[1]), add_neighbours(p[2], p[3]));
+}
+COFIRE_INLINE f8 sum_each(const f8 p[8]) {
+    const f8 a = add_twos(add_neighbours(p[0], p[1]), add_neighbours(p[2], p[3]));
+    const f8 b = add_twos(add_neighbours(p[4], p[5]), add_neighbours(p[6], p[7]));
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+}
+
+// Whether any lane is not zero; -0 is zero.
+COFIRE_INLINE bool any_bits(i4 v) {
+    uint64_t q[2];
+    v &= 0x7fffffff;
+    memcpy(q, &v, sizeof q);
+    return (q[0] | q[1]) != 0;
+}
+COFIRE_INLINE bool any_bits(i8 v) {
+    return any_bits(__builtin_shufflevector(v, v, 0, 1, 2, 3) |
+                    __builtin_shufflevector(v, v, 4, 5, 6, 7));
+}
+COFIRE_INLINE bool any_bits(i16 v) {
+    return any_bits(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) |
+                    __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+// ---- functions --------------------------------------------------------------------------------
+
 // A comparison with NaN is false: the second value, the NaN-carrying one, stays visible.
 template <class F> COFIRE_INLINE F at_least(F low, F x) { return x < low ? low : x; }
 template <class F> COFIRE_INLINE F at_most(F high, F x) { return x > high ? high : x; }
 template <class F> COFIRE_INLINE F magnitude(F x) {
-    typedef typename IntOf<F>::type I;
-    return (F)((I)x & 0x7fffffff);
+    return (F)((typename Related<F>::Int)x & 0x7fffffff);
 }
 
 // exp(x): x = n ln 2 + r, |r| <= ln 2 / 2, then a polynomial of degree 6 in r (the Taylor
 // coefficients; the remainder is below 1.3e-7 relative) and n added to the exponent.
 template <class F> COFIRE_INLINE F exponential(F x) {
-    typedef typename IntOf<F>::type I;
+    typedef typename Related<F>::Int I;
     x = at_most(splat<F>(88.0f), at_least(splat<F>(-87.0f), x));
     const F magic = splat<F>(12582912.0f);  // 1.5 * 2^23: adding it rounds to an integer
     const F shifted = x * 1.44269504f + magic;
@@ -74,7 +160,7 @@ template <class F> COFIRE_INLINE F exponential(F x) {
 
 // tanh: an odd polynomial near 0 (no cancellation), 1 - 2 / (exp(2x) + 1) elsewhere.
 template <class F> COFIRE_INLINE F hyperbolic_tangent(F x) {
-    typedef typename IntOf<F>::type I;
+    typedef typename Related<F>::Int I;
     const F a = magnitude(x);
     const F s = x * x;
     F p = s * -5.70498872745e-3f + 2.06390887954e-2f;
@@ -87,8 +173,19 @@ template <class F> COFIRE_INLINE F hyperbolic_tangent(F x) {
     return a < 0.625f ? near : far;
 }
 
-// 8 x 8 transpose: rows r[0..7] become columns.
-COFIRE_INLINE void transpose8(f8 r[8]) {
+// ---- transposes: rows become columns ------------------------------------------------------------
+
+COFIRE_INLINE void transpose(f4 r[4]) {
+    const f4 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
+    const f4 b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+    const f4 c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
+    const f4 d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+    r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+    r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+COFIRE_INLINE void transpose(f8 r[8]) {
     f8 t[8];
     for (int i = 0; i < 8; i += 2) {
         t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -107,63 +204,74 @@ COFIRE_INLINE void transpose8(f8 r[8]) {
     }
 }
 
-// A tile's row: N8 * 8 samples, as N8 / 2 wide vectors and, for an odd N8, one narrow one.
+// A tile's row: N8 * 8 samples, as wide vectors and, where these do not divide it, one of eight.
 template <int N8> struct Row {
-    static constexpr int wide = N8 / 2;
-    static constexpr bool narrow = N8 % 2;
-    static constexpr int lanes = N8 * 8;
-    f16 w[wide > 0 ? wide : 1];
-    f8 n;
+    static constexpr int n_wide = N8 * 8 / kWide;
+    static constexpr bool has_rest = N8 * 8 % kWide != 0;
+    Wide wide[n_wide > 0 ? n_wide : 1];
+    f8 rest;
 
     COFIRE_INLINE Row filled(float x) {
         Row r;
-        for (int v = 0; v < wide; v++) r.w[v] = splat16(x);
-        if constexpr (narrow) r.n = splat8(x);
+        for (int v = 0; v < n_wide; v++) r.wide[v] = splat<Wide>(x);
+        if constexpr (has_rest) r.rest = splat<f8>(x);
         return r;
     }
     COFIRE_INLINE Row at(const float* p) {
         Row r;
-        for (int v = 0; v < wide; v++) r.w[v] = load16(p + 16 * v);
-        if constexpr (narrow) r.n = load8(p + 16 * wide);
+        for (int v = 0; v < n_wide; v++) r.wide[v] = load<Wide>(p + kWide * v);
+        if constexpr (has_rest) r.rest = load<f8>(p + kWide * n_wide);
         return r;
     }
-    inline __attribute__((always_inline)) void put(float* p) const {
-        for (int v = 0; v < wide; v++) store(p + 16 * v, w[v]);
-        if constexpr (narrow) store(p + 16 * wide, n);
+    COFIRE_METHOD void put(float* p) const {
+        for (int v = 0; v < n_wide; v++) store(p + kWide * v, wide[v]);
+        if constexpr (has_rest) store(p + kWide * n_wide, rest);
     }
-    inline __attribute__((always_inline)) void add(float a, const Row& x) {
-        for (int v = 0; v < wide; v++) w[v] += a * x.w[v];
-        if constexpr (narrow) n += a * x.n;
+    COFIRE_METHOD void add(float a, const Row& x) {
+        for (int v = 0; v < n_wide; v++) wide[v] += a * x.wide[v];
+        if constexpr (has_rest) rest += a * x.rest;
     }
-    template <class Fn> inline __attribute__((always_inline)) void apply(Fn fn) {
-        for (int v = 0; v < wide; v++) w[v] = fn(w[v]);
-        if constexpr (narrow) n = fn(n);
+    template <class Fn> COFIRE_METHOD void apply(Fn fn) {
+        for (int v = 0; v < n_wide; v++) wide[v] = fn(wide[v]);
+        if constexpr (has_rest) rest = fn(rest);
     }
-    template <class Fn> inline __attribute__((always_inline)) void apply(const Row& o, Fn fn) {
-        for (int v = 0; v < wide; v++) w[v] = fn(w[v], o.w[v]);
-        if constexpr (narrow) n = fn(n, o.n);
+    template <class Fn> COFIRE_METHOD void apply(const Row& o, Fn fn) {
+        for (int v = 0; v < n_wide; v++) wide[v] = fn(wide[v], o.wide[v]);
+        if constexpr (has_rest) rest = fn(rest, o.rest);
     }
-    inline __attribute__((always_inline)) float total() const {
-        if constexpr (wide == 0) return sum(n);
-        f16 s = w[0];
-        for (int v = 1; v < wide; v++) s += w[v];
-        f8 h = halves(s);
-        if constexpr (narrow) h += n;
-        return sum(h);
+    COFIRE_METHOD bool is_zero() const {
+        typedef typename Related<Wide>::Int I;
+        bool any = false;
+        if constexpr (n_wide > 0) {
+            I bits = (I)wide[0];
+            for (int v = 1; v < n_wide; v++) bits |= (I)wide[v];
+            any = any_bits(bits);
+        }
+        if constexpr (has_rest) any = any || any_bits((i8)rest);
+        return !any;
     }
 };
 
-// sum over the samples of a * b, folded to 8 lanes: the caller finishes the sum.
-template <int N8> COFIRE_INLINE f8 dot8(const Row<N8>& a, const Row<N8>& b) {
-    constexpr int wide = Row<N8>::wide;
-    f8 h = {};
-    if constexpr (wide > 0) {
-        f16 s = a.w[0] * b.w[0];
-        for (int v = 1; v < wide; v++) s += a.w[v] * b.w[v];
-        h = halves(s);
+// The sum over the samples of a * b, or of a, as a block: the caller sums its lanes.
+template <int N8> COFIRE_INLINE Block dot(const Row<N8>& a, const Row<N8>& b) {
+    Block total = {};
+    if constexpr (Row<N8>::n_wide > 0) {
+        Wide s = a.wide[0] * b.wide[0];
+        for (int v = 1; v < Row<N8>::n_wide; v++) s += a.wide[v] * b.wide[v];
+        total = to_block(s);
     }
-    if constexpr (Row<N8>::narrow) h += a.n * b.n;
-    return h;
+    if constexpr (Row<N8>::has_rest) total += to_block(a.rest * b.rest);
+    return total;
+}
+template <int N8> COFIRE_INLINE float total(const Row<N8>& a) {
+    Block all = {};
+    if constexpr (Row<N8>::n_wide > 0) {
+        Wide s = a.wide[0];
+        for (int v = 1; v < Row<N8>::n_wide; v++) s += a.wide[v];
+        all = to_block(s);
+    }
+    if constexpr (Row<N8>::has_rest) all += to_block(a.rest);
+    return sum(all);
 }
 
 }  // namespace
