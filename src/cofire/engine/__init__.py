@@ -53,6 +53,8 @@ class Rows:
         offset: np.ndarray | None = None,
     ) -> None:
         if scipy.sparse.issparse(X):
+            if X.format != "csr":
+                raise TypeError(f"sparse rows: expected the CSR form, got {X.format}")
             self.native = _native.sparse_rows(
                 np.ascontiguousarray(X.indptr, dtype=np.int64),
                 np.ascontiguousarray(X.indices, dtype=np.int32),
@@ -107,22 +109,24 @@ def train_epoch(
     native_optimizer = _native.Optimizer(
         kind=optimizer.kind, steps_done=optimizer.steps_done, **optimizer.settings()
     )
-    loss, n_steps, diverged_layer, fired = _native.train_epoch(
-        layers=_native_layers(network, optimizer.state),
-        activation=network.activation,
-        output=network.output,
-        rows=rows.native,
-        targets=targets,
-        sample_weight=sample_weight,
-        order=order,
-        batch_size=batch_size,
-        drop_last=drop_last,
-        optimizer=native_optimizer,
-        n_threads=n_threads,
-    )
+    try:
+        loss, n_steps, diverged_layer, fired = _native.train_epoch(
+            layers=_native_layers(network, optimizer.state),
+            activation=network.activation,
+            output=network.output,
+            rows=rows.native,
+            targets=targets,
+            sample_weight=sample_weight,
+            order=order,
+            batch_size=batch_size,
+            drop_last=drop_last,
+            optimizer=native_optimizer,
+            n_threads=n_threads,
+        )
+    finally:  # also when interrupted: the steps taken count
+        optimizer.steps_done = native_optimizer.steps_done
     if diverged_layer >= 0:
         raise DivergenceError(layer=diverged_layer)
-    optimizer.steps_done += n_steps
     return EpochStats(loss, n_steps, fired)
 
 

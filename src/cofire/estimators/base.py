@@ -222,7 +222,7 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
                 X, targets, weight, row_ids, X_val, y_val, sample_weight_val
             )
             self._check_there_is_a_batch(len(row_ids))
-            data = TrainingData(_rows(X), targets, weight, row_ids, validate)
+            data = TrainingData(engine.Rows(X), targets, weight, row_ids, validate)
             settings = self._settings()
             for watcher in self._watchers(X, y):
                 watcher.on_train_begin(self, progress, n_epochs)
@@ -459,7 +459,7 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
     def _scorer(
         self, X: Any, targets: np.ndarray, weight: np.ndarray | None
     ) -> Callable[[SparseNetwork], tuple[float, float]]:
-        rows, threads = _rows(X), n_threads(self.n_jobs)
+        rows, threads = engine.Rows(X), n_threads(self.n_jobs)
 
         def score(network: SparseNetwork) -> tuple[float, float]:
             outputs = engine.predict(network, rows, n_threads=threads)
@@ -505,7 +505,7 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
             order="C",
         )
         threads = n_threads(self.n_jobs)
-        return engine.predict(self.network_, _rows(X), n_threads=threads)
+        return engine.predict(self.network_, engine.Rows(X), n_threads=threads)
 
     @property
     def coefs_(self) -> list[scipy.sparse.csc_array]:
@@ -537,13 +537,6 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _rows(X: Any) -> engine.Rows:
-    if scipy.sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return engine.Rows(X)
 
 
 def _existing_rows(n: int, weight: np.ndarray | None) -> np.ndarray:

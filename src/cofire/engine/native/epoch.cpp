@@ -71,12 +71,14 @@ public:
         group_loss_.resize(n_groups);
         group_bad_layer_.resize(n_groups);
         cut_update_into_chunks();
-        n_steps_ = batches.drop_last ? batches.n_rows / batches.batch_size
-                                     : (batches.n_rows + batches.batch_size - 1) / batches.batch_size;
+        n_steps_ = batches.n_rows / batches.batch_size;
+        if (!batches.drop_last) n_steps_ += batches.n_rows % batches.batch_size != 0;
+        batches_.batch_size = std::clamp<int64_t>(batches.n_rows, 1, batches.batch_size);
     }
 
     EpochResult run(const std::function<bool()>& interrupted) {
         InterruptPoll poll(interrupted, stop_);
+        poll_ = &poll;
         Crew::run(
             n_threads_, [this](int64_t i, int thread) { do_task(i, thread); },
             [this] { return next_phase(); }, poll);
@@ -131,6 +133,7 @@ private:
     Tiling tiling_{1, 1};
     double weight_sum_ = 0, weight_seen_ = 0, loss_seen_ = 0;
     std::atomic<bool> stop_{false};
+    InterruptPoll* poll_ = nullptr;
     EpochResult result_;
 
     void cut_update_into_chunks() {
@@ -157,7 +160,7 @@ private:
             updating_ = false;
             return open_step();
         }
-        if (!close_gradients()) return 0;
+        if (stop_ || !close_gradients()) return 0;
         int64_t n_parameters = 0;
         for (const Chunk& c : chunks_) n_parameters += c.end - c.begin;
         if (n_threads_ > 1 && n_parameters > kChunk) {
@@ -205,12 +208,13 @@ private:
     }
 
     void round_exact_sums() {
-        const auto round = [this](auto exact, auto rounded) {
+        const double divisor = weight_sum_ > 0 ? weight_sum_ : 1.0;
+        const auto round = [this, divisor](auto exact, auto rounded) {
             for (int l = 0; l < plan_.n_layers(); l++)
                 for (std::size_t k = 0; k < (sums_[0].*exact)[l].size(); k++) {
                     double total = 0;
                     for (int g = 0; g < tiling_.n_groups; g++) total += (sums_[g].*exact)[l][k];
-                    (sums_[0].*rounded)[l][k] = static_cast<float>(total / weight_sum_);
+                    (sums_[0].*rounded)[l][k] = static_cast<float>(total / divisor);
                 }
         };
         round(&GradientSums::exact_weights, &GradientSums::weights);
@@ -223,6 +227,8 @@ private:
         if (exact_) sums_[group].clear_exact();
         bool accumulate = false;
         for (int tile = group; tile < tiling_.n_tiles; tile += tiling_.n_groups) {
+            if (thread == 0) (*poll_)();
+            if (stop_) return;  // a step that is not finished is not taken
             train_tile(tile, group, thread, accumulate);
             accumulate = true;
         }
@@ -273,11 +279,10 @@ private:
         kernels_.row_sums_exact(n8, plan_.n_live[last], level[last].data(), weight,
                                 sums.exact_bias[last - 1].data());
         for (int l = last - 1; l >= 0; l--)
-            kernels_.backward_exact(n8, plan_.layers[l].by_input(), level[l + 1].data(),
-                                    level[l].data(), plan_.activation, weight,
-                                    sums.exact_weights[l].data(),
-                                    l > 0 ? sums.exact_bias[l - 1].data() : nullptr,
-                                    fired_[thread][l].data());
+            kernels_.backward_exact(
+                n8, plan_.layers[l].by_input(), level[l + 1].data(), level[l].data(),
+                plan_.activation, weight, sums.exact_weights[l].data(),
+                l > 0 ? sums.exact_bias[l - 1].data() : nullptr, fired_[thread][l].data());
     }
 
     double loss_and_delta(const int64_t* ids, int n, int n8, int group, float* out) {
@@ -285,7 +290,8 @@ private:
         float share[kMaxTile] = {}, scale[kMaxTile] = {};
         for (int s = 0; s < n; s++) {
             const double weight = sample_weight_ == nullptr ? 1.0 : sample_weight_[ids[s]];
-            share[s] = static_cast<float>(weight / weight_sum_);
+            // Without any weight a batch says nothing: its gradients are 0, not 0 / 0.
+            share[s] = weight_sum_ > 0 ? static_cast<float>(weight / weight_sum_) : 0.0f;
             scale[s] = exact_ ? 1.0f : share[s];
         }
         if (loss_ == Loss::softmax) {
@@ -297,8 +303,7 @@ private:
         for (int64_t c = 0; c < n_out; c++)
             for (int64_t s = 0; s < stride; s++)
                 targets[c * stride + s] = s < n ? targets_.values[ids[s] * n_out + c] : 0.0f;
-        const auto kernel =
-            loss_ == Loss::sigmoid ? kernels_.sigmoid_loss : kernels_.squared_loss;
+        const auto kernel = loss_ == Loss::sigmoid ? kernels_.sigmoid_loss : kernels_.squared_loss;
         return kernel(n8, n_out, out, targets, share, scale);
     }
 
@@ -320,17 +325,21 @@ private:
         if (optimizer_.kind == Optimizer::Kind::sgd) {
             const SgdStep step{optimizer_.learning_rate, optimizer_.momentum, optimizer_.nesterov,
                                l2, shrink};
-            kernels_.sgd(chunk.begin, chunk.end, p.n_live, n_summands_, gradients,
-                         p.value.data(), p.first.data(), step);
+            kernels_.sgd(chunk.begin, chunk.end, p.n_live, n_summands_, gradients, p.value.data(),
+                         p.first.data(), step);
         } else {
             const double t = static_cast<double>(optimizer_.steps_done + step_ + 1);
             const double size = optimizer_.learning_rate *
                                 std::sqrt(1.0 - std::pow(double(optimizer_.beta_2), t)) /
                                 (1.0 - std::pow(double(optimizer_.beta_1), t));
-            const AdamStep step{static_cast<float>(size), optimizer_.beta_1, optimizer_.beta_2,
-                                optimizer_.epsilon, l2, shrink};
-            kernels_.adam(chunk.begin, chunk.end, p.n_live, n_summands_, gradients,
-                          p.value.data(), p.first.data(), p.second.data(), step);
+            const AdamStep step{static_cast<float>(size),
+                                optimizer_.beta_1,
+                                optimizer_.beta_2,
+                                optimizer_.epsilon,
+                                l2,
+                                shrink};
+            kernels_.adam(chunk.begin, chunk.end, p.n_live, n_summands_, gradients, p.value.data(),
+                          p.first.data(), p.second.data(), step);
         }
         if (!chunk.bias) layer.copy_weights_to_output_order(chunk.begin, chunk.end);
     }

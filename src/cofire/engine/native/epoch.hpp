@@ -35,7 +35,7 @@ struct EpochResult {
     double loss = 0;  // mean over the samples trained on, as each batch saw it, without the L2 term
     int64_t n_steps = 0;
     bool interrupted = false;
-    int diverged_layer = -1;  // the first layer with a value that is not finite, or -1
+    int diverged_layer = -1;     // the first layer with a value that is not finite, or -1
     std::vector<int64_t> fired;  // per hidden layer: units that fired and were heard
 };
 

@@ -1,5 +1,5 @@
-// A batch's rows into a tile, turned from sample-major to neuron-major. Compiled once per SIMD level as a part of
-// kernels.cpp; internal linkage throughout, for the reason in vectors.hpp.
+// A batch's rows into a tile: turned from sample-major to neuron-major. Compiled once per SIMD
+// level as a part of kernels.cpp; internal linkage throughout, for the reason in vectors.hpp.
 #pragma once
 
 #include "kernels.hpp"
@@ -51,7 +51,8 @@ void gather_bytes(int n8, int64_t n_features, const uint8_t* const* rows, const 
             for (int s0 = 0; s0 < 8; s0 += kBlock) {
                 Block block[kBlock];
                 for (int s = 0; s < kBlock; s++)
-                    block[s] = __builtin_convertvector(*(const Bytes*)(r[s0 + s] + f), Block) * a + b;
+                    block[s] =
+                        __builtin_convertvector(*(const Bytes*)(r[s0 + s] + f), Block) * a + b;
                 put_block(block, destination + f, stride, out + s0);
             }
         }

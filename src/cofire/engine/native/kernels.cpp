@@ -13,9 +13,7 @@ namespace {
 
 // ---- from run-time numbers to compiled ones -------------------------------------------------
 
-template <int N> struct Constant {
-    static constexpr int value = N;
-};
+template <int N> struct Constant { static constexpr int value = N; };
 
 // Calls body(Constant<n>) for the n in 1 … 8 that is known only now.
 template <class Body> COFIRE_INLINE void with_constant(int n, Body body) {
@@ -46,16 +44,16 @@ void backward(int n8, const Connections& by_input, const float* delta, float* in
     const bool first = bias_gradient == nullptr;
     with_constant(n8, [&](auto n) {
         constexpr int N8 = decltype(n)::value;
-        const auto rows = first ? (far ? backward_rows<N8, true, true> : backward_rows<N8, true, false>)
-                                : (far ? backward_rows<N8, false, true> : backward_rows<N8, false, false>);
+        const auto rows =
+            first ? (far ? backward_rows<N8, true, true> : backward_rows<N8, true, false>)
+                  : (far ? backward_rows<N8, false, true> : backward_rows<N8, false, false>);
         rows(by_input, delta, in, activation, gradient, bias_gradient, accumulate, fired);
     });
 }
 
 void row_sums(int n8, int64_t n_rows, const float* rows, float* sums, bool accumulate) {
-    with_constant(n8, [&](auto n) {
-        sum_rows<decltype(n)::value>(n_rows, rows, sums, accumulate);
-    });
+    with_constant(n8,
+                  [&](auto n) { sum_rows<decltype(n)::value>(n_rows, rows, sums, accumulate); });
 }
 
 void backward_exact(int n8, const Connections& by_input, const float* delta, float* in,
@@ -95,9 +93,26 @@ void adam(int64_t begin, int64_t end, int64_t n_live, int n_groups, const float*
 
 extern const Kernels COFIRE_LEVEL;
 const Kernels COFIRE_LEVEL = {
-    COFIRE_TEXT(COFIRE_LEVEL), gather_floats, gather_bytes, forward, backward, softmax_loss,
-    sigmoid_loss, squared_loss, row_sums, backward_exact, row_sums_exact, predict, sgd, adam,
-    kPanels, add_squares<float>, add_squares<double>, pack, products, products_exact,
+    COFIRE_TEXT(COFIRE_LEVEL),
+    gather_floats,
+    gather_bytes,
+    forward,
+    backward,
+    softmax_loss,
+    sigmoid_loss,
+    squared_loss,
+    row_sums,
+    backward_exact,
+    row_sums_exact,
+    predict,
+    sgd,
+    adam,
+    kPanels,
+    add_squares<float>,
+    add_squares<double>,
+    pack,
+    products,
+    products_exact,
 };
 
 }  // namespace cofire

@@ -24,7 +24,8 @@ COFIRE_INLINE Block softmax(int64_t n_out, int64_t stride, float* out) {
         total += e;
     }
     const Block inverse = 1.0f / total;
-    for (int64_t c = 0; c < n_out; c++) store(out + c * stride, load<Block>(out + c * stride) * inverse);
+    for (int64_t c = 0; c < n_out; c++)
+        store(out + c * stride, load<Block>(out + c * stride) * inverse);
     Block log_sum;
     for (int s = 0; s < kBlock; s++) log_sum[s] = top[s] + logf(total[s]);
     return log_sum;
@@ -61,7 +62,8 @@ double sigmoid_loss(int n8, int64_t n_out, float* out, const float* targets, con
     for (int64_t c = 0; c < n_out; c++)
         for (int64_t s0 = 0; s0 < stride; s0 += kBlock) {
             float* p = out + c * stride + s0;
-            const Block z = load<Block>(p), t = load<Block>(targets + c * stride + s0), part = load<Block>(share + s0);
+            const Block z = load<Block>(p), t = load<Block>(targets + c * stride + s0),
+                        part = load<Block>(share + s0);
             const Block tail = exponential(-magnitude(z));
             const Block plain = at_least(Block{}, z) - z * t;
             for (int s = 0; s < kBlock; s++)
@@ -97,7 +99,8 @@ void predict(int n8, int64_t n_out, float* out, Loss loss) {
     if (loss == Loss::softmax)
         for (int64_t s0 = 0; s0 < stride; s0 += kBlock) softmax(n_out, stride, out + s0);
     if (loss == Loss::sigmoid)
-        for (int64_t j = 0; j < n_out * stride; j += kBlock) store(out + j, logistic(load<Block>(out + j)));
+        for (int64_t j = 0; j < n_out * stride; j += kBlock)
+            store(out + j, logistic(load<Block>(out + j)));
 }
 
 }  // namespace

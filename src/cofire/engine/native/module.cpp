@@ -98,8 +98,8 @@ ParameterView parameters(nb::handle triple, int64_t n, const char* what, Access 
     const auto one = [&](int i) -> float* {
         const nb::object entry = triple[i];
         if (entry.is_none()) return nullptr;
-        const auto array =
-            exactly<Array1<const float>>(entry, what, "a contiguous float32 array of one dimension");
+        const auto array = exactly<Array1<const float>>(
+            entry, what, "a contiguous float32 array of one dimension");
         if (static_cast<int64_t>(array.shape(0)) != n)
             throw nb::value_error((std::string(what) + ": an array of another length").c_str());
         if (access == Access::write)
@@ -114,8 +114,10 @@ std::vector<LayerView> layer_views(const nb::list& layers, Access access) {
     std::vector<LayerView> views;
     for (nb::handle layer : layers) {
         LayerView v;
-        const auto indptr = exactly<Array1<const int64_t>>(layer[1], "indptr", "a contiguous int64 array");
-        const auto indices = exactly<Array1<const int32_t>>(layer[2], "indices", "a contiguous int32 array");
+        const auto indptr =
+            exactly<Array1<const int64_t>>(layer[1], "indptr", "a contiguous int64 array");
+        const auto indices =
+            exactly<Array1<const int32_t>>(layer[2], "indices", "a contiguous int32 array");
         v.n_in = nb::cast<int64_t>(layer[0]);
         check_compressed(indptr, indices, v.n_in);
         v.n_out = static_cast<int64_t>(indptr.shape(0)) - 1;
@@ -151,24 +153,30 @@ bool signals_pending() {
     return PyErr_CheckSignals() != 0;
 }
 
-nb::object py_train_epoch(nb::list layers, const std::string& activation,
-                          const std::string& output, const OwnedRows& rows, nb::object targets,
+nb::object py_train_epoch(nb::list layers, const std::string& activation, const std::string& output,
+                          const OwnedRows& rows, nb::object targets,
                           std::optional<Array1<const float>> sample_weight,
                           Array1<const int64_t> order, int64_t batch_size, bool drop_last,
-                          const Optimizer& optimizer, int n_threads) {
+                          Optimizer& optimizer, int n_threads) {
     const std::vector<LayerView> views = layer_views(layers, Access::write);
+    for (const LayerView& v : views)
+        for (const ParameterView& p : {v.weights, v.bias})
+            if (!p.value || !p.first || (!p.second && optimizer.kind == Optimizer::Kind::adam))
+                throw nb::value_error("optimizer: its moments are missing; start() makes them");
     const Loss loss = loss_of_output(output);
     Targets wanted;
     std::size_t n_targets = 0;
     if (loss == Loss::softmax) {
-        const auto labels = exactly<Array1<const int32_t>>(targets, "targets", "int32 class numbers");
+        const auto labels =
+            exactly<Array1<const int32_t>>(targets, "targets", "int32 class numbers");
         wanted.labels = labels.data();
         n_targets = labels.shape(0);
         for (std::size_t i = 0; i < n_targets; i++)
             if (labels.data()[i] < 0 || labels.data()[i] >= views.back().n_out)
                 throw nb::value_error("targets: a class that has no output");
     } else {
-        const auto values = exactly<Array2<const float>>(targets, "targets", "a contiguous float32 array of two dimensions");
+        const auto values = exactly<Array2<const float>>(
+            targets, "targets", "a contiguous float32 array of two dimensions");
         wanted.values = values.data();
         n_targets = values.shape(0);
         if (static_cast<int64_t>(values.shape(1)) != views.back().n_out)
@@ -193,6 +201,7 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation,
                              sample_weight ? sample_weight->data() : nullptr, batches, optimizer,
                              n_threads, signals_pending);
     }
+    if (result.diverged_layer < 0) optimizer.steps_done += result.n_steps;
     if (result.interrupted) throw nb::python_error();
     return nb::make_tuple(result.loss, result.n_steps, result.diverged_layer, result.fired);
 }
@@ -229,8 +238,8 @@ std::vector<int64_t> py_most_similar(nb::list layers, const std::string& activat
                                      const std::string& output, const OwnedRows& rows,
                                      Array1<const int64_t> row_ids,
                                      std::optional<Array1<const float>> sample_weight,
-                                     nb::list kept, nb::list places, uint64_t seed,
-                                     uint64_t epoch, int n_threads) {
+                                     nb::list kept, nb::list places, uint64_t seed, uint64_t epoch,
+                                     int n_threads) {
     const std::vector<LayerView> views = layer_views(layers, Access::read);
     if (rows.view.n_features != views.front().n_in)
         throw nb::value_error("rows: not one feature per input neuron");
@@ -281,19 +290,27 @@ NB_MODULE(_native, m) {
           "values"_a.noconvert(), "n_features"_a);
 
     nb::class_<Optimizer>(m, "Optimizer")
-        .def("__init__",
-             [](Optimizer* self, const std::string& kind, float learning_rate, float alpha,
-                bool decoupled_decay, float momentum, bool nesterov, float beta_1, float beta_2,
-                float epsilon, int64_t steps_done) {
-                 if (kind != "sgd" && kind != "adam") throw nb::value_error("kind");
-                 new (self) Optimizer{
-                     kind == "sgd" ? Optimizer::Kind::sgd : Optimizer::Kind::adam,
-                     learning_rate, alpha, decoupled_decay, momentum, nesterov, beta_1, beta_2,
-                     epsilon, steps_done};
-             },
-             nb::kw_only(), "kind"_a, "learning_rate"_a, "alpha"_a, "decoupled_decay"_a = false,
-             "momentum"_a = 0.0f, "nesterov"_a = false, "beta_1"_a = 0.9f, "beta_2"_a = 0.999f,
-             "epsilon"_a = 1e-8f, "steps_done"_a = 0);
+        .def(
+            "__init__",
+            [](Optimizer* self, const std::string& kind, float learning_rate, float alpha,
+               bool decoupled_decay, float momentum, bool nesterov, float beta_1, float beta_2,
+               float epsilon, int64_t steps_done) {
+                if (kind != "sgd" && kind != "adam") throw nb::value_error("kind");
+                new (self) Optimizer{kind == "sgd" ? Optimizer::Kind::sgd : Optimizer::Kind::adam,
+                                     learning_rate,
+                                     alpha,
+                                     decoupled_decay,
+                                     momentum,
+                                     nesterov,
+                                     beta_1,
+                                     beta_2,
+                                     epsilon,
+                                     steps_done};
+            },
+            nb::kw_only(), "kind"_a, "learning_rate"_a, "alpha"_a, "decoupled_decay"_a = false,
+            "momentum"_a = 0.0f, "nesterov"_a = false, "beta_1"_a = 0.9f, "beta_2"_a = 0.999f,
+            "epsilon"_a = 1e-8f, "steps_done"_a = 0)
+        .def_ro("steps_done", &Optimizer::steps_done);
 
     m.def("train_epoch", py_train_epoch, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "targets"_a, "sample_weight"_a.noconvert().none(), "order"_a.noconvert(),
@@ -301,7 +318,7 @@ NB_MODULE(_native, m) {
     m.def("predict", py_predict, nb::kw_only(), "layers"_a, "activation"_a, "output"_a, "rows"_a,
           "out"_a.noconvert(), "n_threads"_a);
     m.def("most_similar", py_most_similar, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
-          "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(),
-          "kept"_a, "places"_a, "seed"_a, "epoch"_a, "n_threads"_a);
+          "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(), "kept"_a,
+          "places"_a, "seed"_a, "epoch"_a, "n_threads"_a);
     m.def("simd_level", [] { return std::string(kernels().name); });
 }

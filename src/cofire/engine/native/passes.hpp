@@ -19,17 +19,12 @@ template <int N8> COFIRE_INLINE void prefetch_row(const float* row) {
 
 template <int N8> COFIRE_INLINE void activate(Row<N8>& y, Activation activation) {
     switch (activation) {
-        case Activation::relu:
-            y.apply([](auto v) { return at_least(decltype(v){}, v); });
-            break;
+        case Activation::relu: y.apply([](auto v) { return at_least(decltype(v){}, v); }); break;
         case Activation::leaky_relu:
             y.apply([](auto v) { return v < 0.0f ? v * kLeakySlope : v; });
             break;
-        case Activation::tanh:
-            y.apply([](auto v) { return hyperbolic_tangent(v); });
-            break;
-        case Activation::identity:
-            break;
+        case Activation::tanh: y.apply([](auto v) { return hyperbolic_tangent(v); }); break;
+        case Activation::identity: break;
     }
 }
 
@@ -69,8 +64,7 @@ COFIRE_INLINE void derive(Row<N8>& delta, const Row<N8>& x, Activation activatio
         case Activation::tanh:
             delta.apply(x, [](auto d, auto v) { return d * (1.0f - v * v); });
             break;
-        case Activation::identity:
-            break;
+        case Activation::identity: break;
     }
 }
 

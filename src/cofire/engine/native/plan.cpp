@@ -135,7 +135,8 @@ Plan::Plan(const std::vector<LayerView>& views, Activation hidden_activation, Pu
         n_live.push_back(n);
     }
     for (std::size_t l = 0; l < views.size(); l++)
-        layers.push_back(plan_layer(views[l], live_at[l], live_at[l + 1], n_live[l], n_live[l + 1]));
+        layers.push_back(
+            plan_layer(views[l], live_at[l], live_at[l + 1], n_live[l], n_live[l + 1]));
 }
 
 int64_t Plan::widest() const { return *std::max_element(n_live.begin(), n_live.end()); }

@@ -32,6 +32,8 @@ bool predict(const std::vector<LayerView>& layers, Activation activation, Loss l
             std::vector<Floats>& level = spaces[thread].level;
             const int64_t begin = (first_task + i) * run, end = std::min(begin + run, rows.n_rows);
             for (int64_t row = begin; row < end; row += tile_size) {
+                if (thread == 0) poll();
+                if (stop) return;
                 const int n = static_cast<int>(std::min<int64_t>(tile_size, end - row));
                 const int n8 = (n + 7) / 8;
                 int64_t ids[kMaxTile];

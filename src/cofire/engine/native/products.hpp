@@ -75,9 +75,9 @@ void products(int64_t n_columns, int64_t capacity, int64_t n_out_panels, const f
 
 // The same with double sums and the columns' weights applied there, for few rows: then the sums
 // do not depend on the rows' order, and a row of weight 2 is the same as the row twice.
-void products_exact(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
-                    const float* outputs, int64_t n_in_panels, const float* inputs,
-                    const double* column_weight, double* sums) {
+void products_exact(int64_t n_columns, int64_t capacity, int64_t n_out_panels, const float* outputs,
+                    int64_t n_in_panels, const float* inputs, const double* column_weight,
+                    double* sums) {
     constexpr int n_out = kPanels.n_outputs, n_in = kPanels.n_inputs, lanes = kPanels.lanes;
     const int64_t n_groups = (n_columns + lanes - 1) / lanes;
     for (int64_t p = 0; p < n_out_panels; p++)
@@ -111,8 +111,8 @@ COFIRE_INLINE void put8(float* panel, int panel_size, int j, int64_t column, f8 
         store(panel + (column / lanes * panel_size + j) * lanes + column % lanes, x);
     } else {
         float* p = panel + (column / lanes * panel_size + j) * lanes;
-        store<f4>(p, __builtin_shufflevector(x, x, 0, 1, 2, 3));
-        store<f4>(p + panel_size * lanes, __builtin_shufflevector(x, x, 4, 5, 6, 7));
+        store<f4>(p, COFIRE_PICK(x, x, 0, 1, 2, 3));
+        store<f4>(p + panel_size * lanes, COFIRE_PICK(x, x, 4, 5, 6, 7));
     }
 }
 

@@ -36,8 +36,7 @@ inline uint32_t rank_of(Metric metric, double product, const Strength& input,
 // The highest rank that a pair with a silent neuron can have.
 inline uint32_t highest_silent_rank(Metric metric) {
     switch (metric) {
-        case Metric::cosine:
-            return 0;
+        case Metric::cosine: return 0;
     }
     return 0;
 }

@@ -6,11 +6,13 @@ void Rows::gather(const Kernels& kernels, const int64_t* ids, int n, int n8,
                   const int64_t* next_ids, const int32_t* destination, float* tile) const {
     if (kind == Kind::sparse) {
         const int64_t stride = n8 * 8;
-        for (int s = 0; s < n; s++)
-            for (int64_t k = indptr[ids[s]]; k < indptr[ids[s] + 1]; k++) {
+        for (int s = 0; s < stride; s++) {
+            const int64_t id = ids[s < n ? s : 0];
+            for (int64_t k = indptr[id]; k < indptr[id + 1]; k++) {
                 const int32_t row = destination[indices[k]];
-                if (row >= 0) tile[row * stride + s] = values[k];
+                if (row >= 0) tile[row * stride + s] += values[k];
             }
+        }
         return;
     }
     if (kind == Kind::bytes) {
@@ -27,15 +29,16 @@ void Rows::gather(const Kernels& kernels, const int64_t* ids, int n, int n8,
     kernels.gather_floats(n8, n_features, pointers, next, destination, tile);
 }
 
-void Rows::clear(const int64_t* ids, int n, int n8, const int32_t* destination,
-                 float* tile) const {
+void Rows::clear(const int64_t* ids, int n, int n8, const int32_t* destination, float* tile) const {
     if (kind != Kind::sparse) return;
     const int64_t stride = n8 * 8;
-    for (int s = 0; s < n; s++)
-        for (int64_t k = indptr[ids[s]]; k < indptr[ids[s] + 1]; k++) {
+    for (int s = 0; s < stride; s++) {
+        const int64_t id = ids[s < n ? s : 0];
+        for (int64_t k = indptr[id]; k < indptr[id + 1]; k++) {
             const int32_t row = destination[indices[k]];
             if (row >= 0) tile[row * stride + s] = 0.0f;
         }
+    }
 }
 
 }  // namespace cofire

@@ -41,9 +41,8 @@ struct Level {
 
 class Search {
 public:
-    Search(const std::vector<LayerView>& layers, Activation activation, Loss loss,
-           const Rows& rows, const SearchRequest& request, int n_threads,
-           const std::function<bool()>& interrupted)
+    Search(const std::vector<LayerView>& layers, Activation activation, Loss loss, const Rows& rows,
+           const SearchRequest& request, int n_threads, const std::function<bool()>& interrupted)
         : plan_(layers, activation, Purpose::every_unit), kernels_(kernels()), loss_(loss),
           rows_(rows), request_(request),
           tile_size_(Tiling(2 * kMaxTile, plan_.widest()).tile_size), poll_(interrupted, stop_),
@@ -284,8 +283,8 @@ private:
     void rank_row(const Window& w, int64_t o, int thread) {
         const int n_out = w.outputs.panel_size, n_in = w.inputs.panel_size;
         const int64_t row = o - w.outputs.begin;
-        const double* sums = sums_.data() + w.sums_at +
-                             row / n_out * n_out * w.inputs.n_padded() + row % n_out * n_in;
+        const double* sums = sums_.data() + w.sums_at + row / n_out * n_out * w.inputs.n_padded() +
+                             row % n_out * n_in;
         KeptWalk kept = kept_from(w.layer, o, w.inputs.begin);
         for (int64_t i = w.inputs.begin; i < w.inputs.end; i += n_in, sums += n_out * n_in)
             rank_run(w.layer, o, i, std::min(i + n_in, w.inputs.end), sums, kept, thread);

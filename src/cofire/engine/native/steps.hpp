@@ -8,8 +8,7 @@
 namespace cofire {
 namespace {
 
-template <int Groups>
-COFIRE_INLINE Wide group_sum(const float* const* gradients, int64_t k) {
+template <int Groups> COFIRE_INLINE Wide group_sum(const float* const* gradients, int64_t k) {
     Wide g = load<Wide>(gradients[0] + k);
     for (int q = 1; q < Groups; q++) g += load<Wide>(gradients[q] + k);
     return g;

@@ -20,6 +20,21 @@ typedef int32_t i4 __attribute__((vector_size(16)));
 typedef int32_t i8 __attribute__((vector_size(32)));
 typedef int32_t i16 __attribute__((vector_size(64)));
 
+// COFIRE_PICK(a, b, lanes...): a vector of these lanes of a and, counted on, of b.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 12
+template <class T, int N> struct VectorOf {
+    typedef T type __attribute__((vector_size(N * sizeof(T))));
+};
+template <int... Lanes, class V> COFIRE_INLINE auto pick(V a, V b) {
+    constexpr int n = sizeof(V) / sizeof(a[0]);
+    typedef typename VectorOf<__typeof__(+a[0]), sizeof...(Lanes)>::type Out;
+    return Out{(Lanes < n ? a[Lanes % n] : b[Lanes % n])...};
+}
+#define COFIRE_PICK(a, b, ...) pick<__VA_ARGS__>(a, b)
+#else
+#define COFIRE_PICK(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#endif
+
 // Wide: the machine's widest vector. Block: what sums and transposes work on. A vector wider
 // than the machine's would be moved through memory lane by lane.
 #if defined(__AVX512F__)
@@ -35,8 +50,8 @@ typedef f4 Block;
 COFIRE_INLINE Block to_block(Block v) { return v; }
 #if defined(__AVX512F__)
 COFIRE_INLINE Block to_block(Wide v) {
-    return __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-           __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+    return COFIRE_PICK(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+           COFIRE_PICK(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 #endif
 constexpr int kWide = sizeof(Wide) / sizeof(float);
@@ -69,11 +84,11 @@ template <class F> COFIRE_INLINE F splat(float x) { return x - F{}; }
 
 COFIRE_INLINE f4 to_four(f4 v) { return v; }
 COFIRE_INLINE f4 to_four(f8 v) {
-    return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    return COFIRE_PICK(v, v, 0, 1, 2, 3) + COFIRE_PICK(v, v, 4, 5, 6, 7);
 }
 COFIRE_INLINE f4 to_four(f16 v) {
-    return to_four(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                   __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+    return to_four(COFIRE_PICK(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                   COFIRE_PICK(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 template <class F> COFIRE_INLINE float sum(F v) {
     const f4 q = to_four(v);
@@ -81,27 +96,27 @@ template <class F> COFIRE_INLINE float sum(F v) {
 }
 
 COFIRE_INLINE f4 add_neighbours(f4 a, f4 b) {
-    return __builtin_shufflevector(a, b, 0, 4, 2, 6) + __builtin_shufflevector(a, b, 1, 5, 3, 7);
+    return COFIRE_PICK(a, b, 0, 4, 2, 6) + COFIRE_PICK(a, b, 1, 5, 3, 7);
 }
 COFIRE_INLINE f8 add_neighbours(f8 a, f8 b) {
-    return __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
-           __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+    return COFIRE_PICK(a, b, 0, 8, 2, 10, 4, 12, 6, 14) +
+           COFIRE_PICK(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
 }
 COFIRE_INLINE f16 add_neighbours(f16 a, f16 b) {
-    return __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30) +
-           __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
+    return COFIRE_PICK(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30) +
+           COFIRE_PICK(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
 }
 
 COFIRE_INLINE f4 add_twos(f4 a, f4 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 4, 5) + __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    return COFIRE_PICK(a, b, 0, 1, 4, 5) + COFIRE_PICK(a, b, 2, 3, 6, 7);
 }
 COFIRE_INLINE f8 add_twos(f8 a, f8 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
-           __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    return COFIRE_PICK(a, b, 0, 1, 8, 9, 4, 5, 12, 13) +
+           COFIRE_PICK(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
 }
 COFIRE_INLINE f16 add_twos(f16 a, f16 b) {
-    return __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
-           __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+    return COFIRE_PICK(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29) +
+           COFIRE_PICK(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
 
 // As many sums at once as a block has lanes: a tree of shuffles costs a third of separate sums.
@@ -111,8 +126,8 @@ COFIRE_INLINE f4 sum_each(const f4 p[4]) {
 COFIRE_INLINE f8 sum_each(const f8 p[8]) {
     const f8 a = add_twos(add_neighbours(p[0], p[1]), add_neighbours(p[2], p[3]));
     const f8 b = add_twos(add_neighbours(p[4], p[5]), add_neighbours(p[6], p[7]));
-    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
-           __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    return COFIRE_PICK(a, b, 0, 1, 2, 3, 8, 9, 10, 11) +
+           COFIRE_PICK(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
 }
 
 // Whether any lane is not zero; -0 is zero.
@@ -123,12 +138,11 @@ COFIRE_INLINE bool any_bits(i4 v) {
     return (q[0] | q[1]) != 0;
 }
 COFIRE_INLINE bool any_bits(i8 v) {
-    return any_bits(__builtin_shufflevector(v, v, 0, 1, 2, 3) |
-                    __builtin_shufflevector(v, v, 4, 5, 6, 7));
+    return any_bits(COFIRE_PICK(v, v, 0, 1, 2, 3) | COFIRE_PICK(v, v, 4, 5, 6, 7));
 }
 COFIRE_INLINE bool any_bits(i16 v) {
-    return any_bits(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) |
-                    __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+    return any_bits(COFIRE_PICK(v, v, 0, 1, 2, 3, 4, 5, 6, 7) |
+                    COFIRE_PICK(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 
 // ---- functions --------------------------------------------------------------------------------
@@ -176,31 +190,31 @@ template <class F> COFIRE_INLINE F hyperbolic_tangent(F x) {
 // ---- transposes: rows become columns ------------------------------------------------------------
 
 COFIRE_INLINE void transpose(f4 r[4]) {
-    const f4 a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5);
-    const f4 b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-    const f4 c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5);
-    const f4 d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-    r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-    r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-    r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-    r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+    const f4 a = COFIRE_PICK(r[0], r[1], 0, 4, 1, 5);
+    const f4 b = COFIRE_PICK(r[0], r[1], 2, 6, 3, 7);
+    const f4 c = COFIRE_PICK(r[2], r[3], 0, 4, 1, 5);
+    const f4 d = COFIRE_PICK(r[2], r[3], 2, 6, 3, 7);
+    r[0] = COFIRE_PICK(a, c, 0, 1, 4, 5);
+    r[1] = COFIRE_PICK(a, c, 2, 3, 6, 7);
+    r[2] = COFIRE_PICK(b, d, 0, 1, 4, 5);
+    r[3] = COFIRE_PICK(b, d, 2, 3, 6, 7);
 }
 COFIRE_INLINE void transpose(f8 r[8]) {
     f8 t[8];
     for (int i = 0; i < 8; i += 2) {
-        t[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
-        t[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+        t[i] = COFIRE_PICK(r[i], r[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        t[i + 1] = COFIRE_PICK(r[i], r[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
     }
     f8 u[8];
     for (int i = 0; i < 8; i += 4) {
-        u[i] = __builtin_shufflevector(t[i], t[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
-        u[i + 1] = __builtin_shufflevector(t[i], t[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
-        u[i + 2] = __builtin_shufflevector(t[i + 1], t[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
-        u[i + 3] = __builtin_shufflevector(t[i + 1], t[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+        u[i] = COFIRE_PICK(t[i], t[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        u[i + 1] = COFIRE_PICK(t[i], t[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        u[i + 2] = COFIRE_PICK(t[i + 1], t[i + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        u[i + 3] = COFIRE_PICK(t[i + 1], t[i + 3], 2, 3, 10, 11, 6, 7, 14, 15);
     }
     for (int i = 0; i < 4; i++) {
-        r[i] = __builtin_shufflevector(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
-        r[i + 4] = __builtin_shufflevector(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+        r[i] = COFIRE_PICK(u[i], u[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        r[i + 4] = COFIRE_PICK(u[i], u[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
     }
 }
 
