@@ -208,7 +208,7 @@ private:
     }
 
     void round_exact_sums() {
-        const double divisor = weight_sum_ > 0 ? weight_sum_ : 1.0;
+        const double divisor = weight_sum_ == 0 ? 1.0 : weight_sum_;
         const auto round = [this, divisor](auto exact, auto rounded) {
             for (int l = 0; l < plan_.n_layers(); l++)
                 for (std::size_t k = 0; k < (sums_[0].*exact)[l].size(); k++) {
@@ -291,7 +291,7 @@ private:
         for (int s = 0; s < n; s++) {
             const double weight = sample_weight_ == nullptr ? 1.0 : sample_weight_[ids[s]];
             // Without any weight a batch says nothing: its gradients are 0, not 0 / 0.
-            share[s] = weight_sum_ > 0 ? static_cast<float>(weight / weight_sum_) : 0.0f;
+            share[s] = weight_sum_ == 0 ? 0.0f : static_cast<float>(weight / weight_sum_);
             scale[s] = exact_ ? 1.0f : share[s];
         }
         if (loss_ == Loss::softmax) {
