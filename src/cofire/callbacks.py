@@ -63,9 +63,8 @@ class Monitor(Callback):
         self.losses.append(loss)
 
     def on_train_end(self, progress: Progress) -> None:
-        del (
-            self._evaluate
-        )  # it holds the data prepared for the engine: not for a pickle
+        # It holds the data prepared for the engine: not for a pickle.
+        del self._evaluate
 
 
 class ProgressDisplay(Callback):

@@ -12,7 +12,7 @@ namespace cofire {
 
 Tiling::Tiling(int64_t n_samples, int64_t widest) {
     // Wide layers leave the cache: narrower tiles keep more of them in.
-    const int64_t largest = widest <= 8192 ? 64 : widest <= 32768 ? 32 : 16;
+    const int64_t largest = widest <= 8192 ? 64 : 32;
     // An even number of tiles, so that two threads get equal parts.
     int64_t wanted = (n_samples + largest - 1) / largest;
     if (n_samples > 16) wanted += wanted % 2;
