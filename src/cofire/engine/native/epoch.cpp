@@ -106,6 +106,7 @@ private:
         int64_t begin, end;
     };
     static constexpr int64_t kChunk = 16384;
+    static constexpr int64_t kWorthSharing = 2048;  // parameters: fewer are sooner done alone
 
     Plan plan_;
     const Kernels& kernels_;
@@ -163,11 +164,11 @@ private:
         if (stop_ || !close_gradients()) return 0;
         int64_t n_parameters = 0;
         for (const Chunk& c : chunks_) n_parameters += c.end - c.begin;
-        if (n_threads_ > 1 && n_parameters > kChunk) {
+        if (n_threads_ > 1 && n_parameters > kWorthSharing) {
             updating_ = true;
             return chunks_.size();
         }
-        for (const Chunk& c : chunks_) update(c);  // sooner done than handed round
+        for (const Chunk& c : chunks_) update(c);
         return open_step();
     }
 

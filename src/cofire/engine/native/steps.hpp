@@ -41,6 +41,12 @@ void sgd_range(int64_t begin, int64_t end, int64_t n_live, const float* const* g
     }
     for (; k < live_end; k++)
         sgd_step(group_sum(Groups, gradients, k), weight[k], velocity[k], step);
+    for (; k + kWide <= end; k += kWide) {
+        Wide w = load<Wide>(weight + k), v = load<Wide>(velocity + k);
+        sgd_step(Wide{}, w, v, step);
+        store(weight + k, w);
+        store(velocity + k, v);
+    }
     for (; k < end; k++) sgd_step(0.0f, weight[k], velocity[k], step);
 }
 
