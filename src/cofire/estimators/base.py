@@ -4,157 +4,37 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from copy import copy
-from numbers import Integral, Real
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
 from cofire.cost import receipt
-from cofire.errors import unknown_name
+from cofire.estimators.parameters import SparseMLPParameters
 from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
     sklearn_bridge,
     sklearn_context,
 )
-from cofire.methods import METHODS, Method, make_method
-from cofire.network import ACTIVATIONS, SparseNetwork
-from cofire.optimizers import SGD, Adam, Optimizer
-from cofire.schedules import SCHEDULES
+from cofire.methods import make_method
+from cofire.network import SparseNetwork
 from cofire.threads import n_threads
-from cofire.topology.create import INITS, create_network
-from cofire.topology.density import connections_per_layer, counts_for_density
+from cofire.topology.create import create_network
 from cofire.training import Progress, Settings, TrainingData, train
 
-# Parameters that name one of several things: a wrong one gets a suggestion.
-CHOICES = {
-    "activation": ACTIVATIONS,
-    "init": INITS,
-    "solver": ("sgd", "adam"),
-    "last_batch": ("train", "drop"),
-    "learning_rate": SCHEDULES,
-    "similarity": ("exact",),
-}
 
-
-class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
-    """Parameters, fitting and prediction; the targets are the subclasses' affair."""
-
-    _parameter_constraints: dict[str, list[Any]] = {
-        "hidden_layer_sizes": [
-            "array-like",
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "activation": [str],
-        "method": [str, Method],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "density": [Interval(Real, 0, 1, closed="right"), None],
-        "init": [str],
-        "drop_fraction": [Interval(Real, 0, 1, closed="left")],
-        "solver": [str],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "decoupled_decay": ["boolean"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "last_batch": [str],
-        "learning_rate": [str],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-        "momentum": [Interval(Real, 0, 1, closed="both")],
-        "nesterovs_momentum": ["boolean"],
-        "beta_1": [Interval(Real, 0, 1, closed="left")],
-        "beta_2": [Interval(Real, 0, 1, closed="left")],
-        "adam_epsilon": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "restore_best": ["boolean"],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "similarity": [str],
-        "callbacks": ["array-like"],
-        "verbose": ["verbose"],
-    }
+class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
+    """Fitting and prediction; the targets are the subclasses' affair."""
 
     network_: SparseNetwork
     seed_: int
     n_features_in_: int
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any,
-        *,
-        activation: str,
-        method: str | Method,
-        epsilon: float,
-        density: float | None,
-        init: str,
-        drop_fraction: float,
-        solver: str,
-        alpha: float,
-        decoupled_decay: bool,
-        batch_size: int,
-        last_batch: str,
-        learning_rate: str,
-        learning_rate_init: float,
-        momentum: float,
-        nesterovs_momentum: bool,
-        beta_1: float,
-        beta_2: float,
-        adam_epsilon: float,
-        max_iter: int,
-        shuffle: bool,
-        early_stopping: bool,
-        validation_fraction: float,
-        n_iter_no_change: int,
-        restore_best: bool,
-        warm_start: bool,
-        random_state: Any,
-        n_jobs: int | None,
-        similarity: str,
-        callbacks: Any,
-        verbose: int,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.method = method
-        self.epsilon = epsilon
-        self.density = density
-        self.init = init
-        self.drop_fraction = drop_fraction
-        self.solver = solver
-        self.alpha = alpha
-        self.decoupled_decay = decoupled_decay
-        self.batch_size = batch_size
-        self.last_batch = last_batch
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.adam_epsilon = adam_epsilon
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.restore_best = restore_best
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.similarity = similarity
-        self.callbacks = callbacks
-        self.verbose = verbose
 
     # ---- what the subclasses say ----------------------------------------------------
 
@@ -245,26 +125,6 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
                 watcher.on_train_end(progress)
         return self
 
-    def _check_parameters(self) -> None:
-        self._validate_params()
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(name, getattr(self, name), known)
-        method = make_method(self.method)
-        if method.full and self.density is not None and self.density < 1:
-            raise ValueError(
-                f"density={self.density} and method={self.method!r}: this method has "
-                f"every connection; leave density out or choose among "
-                f"{', '.join(sorted(set(METHODS) - {'dense'}))}."
-            )
-        for callback in self.callbacks:
-            if not isinstance(callback, Callback):
-                raise TypeError(
-                    "callbacks: expected cofire.callbacks.Callback objects, got "
-                    f"{type(callback).__name__}. scikit-learn's go to set_callbacks."
-                )
-        self._hidden_sizes()
-
     def _refuse_validation_in_partial_fit(self) -> None:
         if self.early_stopping:
             raise ValueError(
@@ -276,16 +136,6 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
                 f"method={self.method!r} needs validation data and does not go with "
                 "partial_fit; use fit."
             )
-
-    def _hidden_sizes(self) -> list[int]:
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
-        whole = sizes.dtype.kind in "iu" or sizes.size == 0
-        if sizes.ndim != 1 or not whole or (sizes < 1).any():
-            raise ValueError(
-                "hidden_layer_sizes must be whole numbers >= 1, one per hidden layer, "
-                f"got {self.hidden_layer_sizes!r}."
-            )
-        return [int(n) for n in sizes]
 
     def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
         X, y = validate_data(
@@ -355,13 +205,6 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
             setattr(progress.optimizer, name, value)
         return progress
 
-    def _connection_counts(self, sizes: list[int]) -> list[int]:
-        if make_method(self.method).full:
-            return [n_in * n_out for n_in, n_out in zip(sizes, sizes[1:], strict=False)]
-        if self.density is not None:
-            return counts_for_density(sizes, self.density)
-        return connections_per_layer(sizes, self.epsilon)
-
     def _warn_if_full(self, network: SparseNetwork) -> None:
         full = [i + 1 for i, layer in enumerate(network.layers) if layer.is_full]
         if len(full) == len(network.layers) and not make_method(self.method).full:
@@ -370,35 +213,6 @@ class BaseSparseMLP(CallbackSupport, BaseEstimator, metaclass=ABCMeta):
                 "density), or use larger hidden layers.",
                 stacklevel=4,
             )
-
-    def _optimizer(self) -> Optimizer:
-        shared: dict[str, Any] = {
-            "learning_rate": self.learning_rate_init,
-            "alpha": self.alpha,
-            "decoupled_decay": self.decoupled_decay,
-        }
-        if self.solver == "adam":
-            return Adam(
-                **shared,
-                beta_1=self.beta_1,
-                beta_2=self.beta_2,
-                epsilon=self.adam_epsilon,
-            )
-        return SGD(**shared, momentum=self.momentum, nesterov=self.nesterovs_momentum)
-
-    def _settings(self) -> Settings:
-        return Settings(
-            method=make_method(self.method),
-            drop_fraction=self.drop_fraction,
-            batch_size=self.batch_size,
-            drop_last=self.last_batch == "drop",
-            shuffle=self.shuffle,
-            learning_rate=self.learning_rate,
-            learning_rate_init=self.learning_rate_init,
-            max_epochs=self.max_iter,
-            restore_best=self.restore_best,
-            n_threads=n_threads(self.n_jobs),
-        )
 
     def _validation(
         self,

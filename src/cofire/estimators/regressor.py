@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
-from cofire.methods import Method
 from cofire.network import SparseNetwork
 
 
@@ -35,75 +34,6 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     _output = "identity"
     _output_is_numeric = True
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Any = (1000, 1000, 1000),
-        *,
-        activation: str = "relu",
-        method: str | Method = "ctre_sim",
-        epsilon: float = 5.0,
-        density: float | None = None,
-        init: str = "normal",
-        drop_fraction: float = 0.2,
-        solver: str = "sgd",
-        alpha: float = 1e-4,
-        decoupled_decay: bool = False,
-        batch_size: int = 100,
-        last_batch: str = "train",
-        learning_rate: str = "constant",
-        learning_rate_init: float = 0.01,
-        momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        adam_epsilon: float = 1e-8,
-        max_iter: int = 200,
-        shuffle: bool = True,
-        early_stopping: bool = False,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 40,
-        restore_best: bool = True,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        similarity: str = "exact",
-        callbacks: Any = (),
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            hidden_layer_sizes,
-            activation=activation,
-            method=method,
-            epsilon=epsilon,
-            density=density,
-            init=init,
-            drop_fraction=drop_fraction,
-            solver=solver,
-            alpha=alpha,
-            decoupled_decay=decoupled_decay,
-            batch_size=batch_size,
-            last_batch=last_batch,
-            learning_rate=learning_rate,
-            learning_rate_init=learning_rate_init,
-            momentum=momentum,
-            nesterovs_momentum=nesterovs_momentum,
-            beta_1=beta_1,
-            beta_2=beta_2,
-            adam_epsilon=adam_epsilon,
-            max_iter=max_iter,
-            shuffle=shuffle,
-            early_stopping=early_stopping,
-            validation_fraction=validation_fraction,
-            n_iter_no_change=n_iter_no_change,
-            restore_best=restore_best,
-            warm_start=warm_start,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            similarity=similarity,
-            callbacks=callbacks,
-            verbose=verbose,
-        )
 
     @with_callbacks
     def fit(

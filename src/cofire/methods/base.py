@@ -1,5 +1,6 @@
 """What every method is, and what it is told when it may change a layer."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -43,7 +44,7 @@ class UpdateContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Method:
+class Method(ABC):
     """How a topology changes; it says which places, and changes nothing itself.
 
     new_values: "normal" N(0, 0.1^2), "he_uniform" U(+-sqrt(6 / n_in)), or "zero".
@@ -70,11 +71,11 @@ class Method:
         """Choose n connections to drop: their places, ascending."""
         return smallest_magnitude(layer, n, context.rng("drop"))
 
+    @abstractmethod
     def grow(
         self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
     ) -> Grown:
         """Choose n places outside layer-minus-dropped; `layer` is as before drop."""
-        raise NotImplementedError(f"{type(self).__name__} does not say where to grow")
 
     def new_weights(
         self, layer: SparseLayer, n: int, rng: np.random.Generator

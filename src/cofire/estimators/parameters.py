@@ -1,0 +1,203 @@
+"""The parameters of both estimators: their defaults, what is allowed, what follows."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
+
+from cofire.callbacks import Callback
+from cofire.errors import unknown_name
+from cofire.methods import METHODS, Method, make_method
+from cofire.network import ACTIVATIONS
+from cofire.optimizers import SGD, Adam, Optimizer
+from cofire.schedules import SCHEDULES
+from cofire.threads import n_threads
+from cofire.topology.create import INITS
+from cofire.topology.density import connections_per_layer, counts_for_density
+from cofire.training import Settings
+
+# Parameters that name one of several things: a wrong one gets a suggestion.
+CHOICES = {
+    "activation": ACTIVATIONS,
+    "init": INITS,
+    "solver": ("sgd", "adam"),
+    "last_batch": ("train", "drop"),
+    "learning_rate": SCHEDULES,
+    "similarity": ("exact",),
+}
+
+
+class SparseMLPParameters(BaseEstimator):
+    """Stores the parameters, checks them, and turns them into what training takes."""
+
+    _parameter_constraints: dict[str, list[Any]] = {
+        "hidden_layer_sizes": [
+            "array-like",
+            Interval(Integral, 1, None, closed="left"),
+        ],
+        "activation": [str],
+        "method": [str, Method],
+        "epsilon": [Interval(Real, 0, None, closed="neither")],
+        "density": [Interval(Real, 0, 1, closed="right"), None],
+        "init": [str],
+        "drop_fraction": [Interval(Real, 0, 1, closed="left")],
+        "solver": [str],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "decoupled_decay": ["boolean"],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "last_batch": [str],
+        "learning_rate": [str],
+        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
+        "momentum": [Interval(Real, 0, 1, closed="both")],
+        "nesterovs_momentum": ["boolean"],
+        "beta_1": [Interval(Real, 0, 1, closed="left")],
+        "beta_2": [Interval(Real, 0, 1, closed="left")],
+        "adam_epsilon": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "restore_best": ["boolean"],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "similarity": [str],
+        "callbacks": ["array-like"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (1000, 1000, 1000),
+        *,
+        activation: str = "relu",
+        method: str | Method = "ctre_sim",
+        epsilon: float = 5.0,
+        density: float | None = None,
+        init: str = "normal",
+        drop_fraction: float = 0.2,
+        solver: str = "sgd",
+        alpha: float = 1e-4,
+        decoupled_decay: bool = False,
+        batch_size: int = 100,
+        last_batch: str = "train",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.01,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        adam_epsilon: float = 1e-8,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 40,
+        restore_best: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        similarity: str = "exact",
+        callbacks: Any = (),
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.method = method
+        self.epsilon = epsilon
+        self.density = density
+        self.init = init
+        self.drop_fraction = drop_fraction
+        self.solver = solver
+        self.alpha = alpha
+        self.decoupled_decay = decoupled_decay
+        self.batch_size = batch_size
+        self.last_batch = last_batch
+        self.learning_rate = learning_rate
+        self.learning_rate_init = learning_rate_init
+        self.momentum = momentum
+        self.nesterovs_momentum = nesterovs_momentum
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.adam_epsilon = adam_epsilon
+        self.max_iter = max_iter
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.restore_best = restore_best
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.similarity = similarity
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(name, getattr(self, name), known)
+        method = make_method(self.method)
+        if method.full and self.density is not None and self.density < 1:
+            raise ValueError(
+                f"density={self.density} and method={self.method!r}: this method has "
+                f"every connection; leave density out or choose among "
+                f"{', '.join(sorted(set(METHODS) - {'dense'}))}."
+            )
+        for callback in self.callbacks:
+            if not isinstance(callback, Callback):
+                raise TypeError(
+                    "callbacks: expected cofire.callbacks.Callback objects, got "
+                    f"{type(callback).__name__}. scikit-learn's go to set_callbacks."
+                )
+        self._hidden_sizes()
+
+    def _hidden_sizes(self) -> list[int]:
+        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
+        whole = sizes.dtype.kind in "iu" or sizes.size == 0
+        if sizes.ndim != 1 or not whole or (sizes < 1).any():
+            raise ValueError(
+                "hidden_layer_sizes must be whole numbers >= 1, one per hidden layer, "
+                f"got {self.hidden_layer_sizes!r}."
+            )
+        return [int(n) for n in sizes]
+
+    def _connection_counts(self, sizes: list[int]) -> list[int]:
+        if make_method(self.method).full:
+            return [n_in * n_out for n_in, n_out in zip(sizes, sizes[1:], strict=False)]
+        if self.density is not None:
+            return counts_for_density(sizes, self.density)
+        return connections_per_layer(sizes, self.epsilon)
+
+    def _optimizer(self) -> Optimizer:
+        shared: dict[str, Any] = {
+            "learning_rate": self.learning_rate_init,
+            "alpha": self.alpha,
+            "decoupled_decay": self.decoupled_decay,
+        }
+        if self.solver == "adam":
+            return Adam(
+                **shared,
+                beta_1=self.beta_1,
+                beta_2=self.beta_2,
+                epsilon=self.adam_epsilon,
+            )
+        return SGD(**shared, momentum=self.momentum, nesterov=self.nesterovs_momentum)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            method=make_method(self.method),
+            drop_fraction=self.drop_fraction,
+            batch_size=self.batch_size,
+            drop_last=self.last_batch == "drop",
+            shuffle=self.shuffle,
+            learning_rate=self.learning_rate,
+            learning_rate_init=self.learning_rate_init,
+            max_epochs=self.max_iter,
+            restore_best=self.restore_best,
+            n_threads=n_threads(self.n_jobs),
+        )
