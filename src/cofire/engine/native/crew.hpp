@@ -50,8 +50,9 @@ private:
     static constexpr int kLooks = 2000;
 
     const int n_threads_;
-    std::atomic<uint64_t> free_{0};  // a bit for each lot that nobody has taken
-    std::atomic<uint64_t> done_{0};
+    // On lines of their own: who looks at one does not slow down who writes the other.
+    alignas(64) std::atomic<uint64_t> free_{0};  // a bit for each lot that nobody has taken
+    alignas(64) std::atomic<uint64_t> done_{0};
     std::atomic<bool> finished_{false};
     // Written between two phases only, when no lot is free and none is in anybody's hands.
     uint64_t n_tasks_ = 0, n_lots_ = 0;
