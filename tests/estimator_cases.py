@@ -41,6 +41,7 @@ def small(of=SparseMLPClassifier, **how):
         "hidden_layer_sizes": (10, 8),
         "epsilon": 1.5,
         "init": "sparse_aware",  # with the default, so small a network hardly fires
+        "solver": "sgd",
         "learning_rate_init": 0.05,
         "batch_size": 32,
         "max_iter": 4,

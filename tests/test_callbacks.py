@@ -365,3 +365,13 @@ def test_nothing_of_theirs_outlives_a_process(theirs):
     """
     code = textwrap.dedent(code)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_monitor_keeps_its_curve_over_partial_fits():
+    X, y = classes()
+    model = small(callbacks=[Monitor(X, y)])
+    for n in range(1, 4):
+        model.partial_fit(X, y)
+        assert len(model.callbacks[0].scores) == n
+    model.fit(X, y)  # a new fit, a new curve
+    assert len(model.callbacks[0].scores) == model.n_iter_

@@ -329,3 +329,28 @@ def test_ctre_finds_the_inputs_that_belong_together_and_set_does_not():
     ctre, random = on_the_pair("ctre_sim"), on_the_pair("set")
     assert ctre > 2 * random
     assert ctre > 3 * chance
+
+
+# ---- a warm start is a fit of its own ------------------------------------------------
+
+
+def test_a_warm_start_runs_its_own_cosine():
+    X, y = one_pair_among_noise(0)
+    model = SparseMLPClassifier(
+        (20,), epsilon=1, max_iter=3, learning_rate="cosine", warm_start=True
+    )
+    rates = [record["learning_rate"] for record in model.fit(X, y).fit(X, y).history_]
+    assert len(rates) == 6
+    assert rates[3:] == rates[:3]
+    assert rates[0] > rates[1] > rates[2] > 0
+
+
+def test_a_warm_start_forgets_what_was_best():
+    X, y = one_pair_among_noise(0)
+    model = SparseMLPClassifier(
+        (20,), epsilon=1, max_iter=4, warm_start=True, random_state=0
+    )
+    model.fit(X, y, X_val=X, y_val=y)
+    model.fit(X, y, X_val=X, y_val=1 - y)  # now everything is the other way round
+    assert model.best_validation_score_ == max(model.validation_scores_[4:])
+    assert model.history_[4]["stalled_epochs"] == 0

@@ -42,7 +42,7 @@ class Monitor(Callback):
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(60, random_state=0)
     >>> monitor = Monitor(X[:20], y[:20])
-    >>> model = SparseMLPClassifier((8,), max_iter=3, callbacks=[monitor])
+    >>> model = SparseMLPClassifier((8,), epsilon=1, max_iter=3, callbacks=[monitor])
     >>> _ = model.fit(X[20:], y[20:])
     >>> len(model.callbacks[0].scores)
     3
@@ -54,7 +54,7 @@ class Monitor(Callback):
         self.losses: list[float] = []
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
-        self.scores, self.losses = [], []
+        del self.scores[progress.epoch :], self.losses[progress.epoch :]
         self._evaluate = estimator._evaluator(self.X, self.y, self.sample_weight)
 
     def on_epoch_end(self, progress: Progress, record: Record) -> None:

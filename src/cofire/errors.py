@@ -13,7 +13,7 @@ class DivergenceError(ValueError):
         super().__init__(
             f"training diverged{when}: layer {layer + 1} has values that are not "
             "finite. "
-            "The network of the epoch before was kept. "
+            "The last finite network was kept. "
             "Scale the inputs (StandardScaler) or lower learning_rate_init."
         )
 

@@ -44,6 +44,7 @@ def describe_progress(progress: Progress, tensors: Tensors) -> Document:
         "best_score": encode(progress.best_score, "best_validation_score_"),
         "stalled_epochs": progress.stalled_epochs,
         "longest_stall": progress.longest_stall,
+        "first_epoch": progress.first_epoch,
     }
 
 
@@ -74,6 +75,7 @@ def restore_progress(plain: Document, tensors: Tensors) -> Progress:
         best_network=best,
         stalled_epochs=whole(plain["stalled_epochs"]),
         longest_stall=whole(plain["longest_stall"]),
+        first_epoch=whole(plain["first_epoch"]),
     )
 
 

@@ -4,6 +4,8 @@ import multiprocessing
 
 from cofire.engine import available_cores
 
+MOST = 1024  # more threads than anybody has cores for: a slip, not a wish
+
 
 def n_threads(n_jobs: int | None) -> int:
     """Translate scikit-learn's `n_jobs`: None means all cores, 1 inside a worker.
@@ -17,7 +19,7 @@ def n_threads(n_jobs: int | None) -> int:
         raise ValueError("n_jobs == 0 has no meaning; use None for all cores.")
     if n_jobs < 0:
         return max(1, available_cores() + 1 + n_jobs)
-    return n_jobs
+    return min(n_jobs, MOST)
 
 
 def _inside_a_worker() -> bool:

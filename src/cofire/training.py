@@ -63,6 +63,14 @@ class Progress:
     best_network: SparseNetwork | None = None
     stalled_epochs: int = 0
     longest_stall: int = 0
+    first_epoch: int = 0
+    """Where the present fit began: a warm start counts its schedule from there."""
+
+    def begin_fit(self) -> None:
+        """Forget what was best: another fit may have other validation data."""
+        self.first_epoch = self.epoch
+        self.best_score = self.best_network = None
+        self.stalled_epochs = self.longest_stall = 0
 
 
 def train(
@@ -105,9 +113,9 @@ def _train_epoch(progress: Progress, data: TrainingData, settings: Settings) -> 
     progress.optimizer.learning_rate = learning_rate(
         settings.learning_rate,
         settings.learning_rate_init,
-        epoch,
+        epoch - progress.first_epoch,
         settings.max_epochs,
-        [record["loss"] for record in progress.history],
+        [record["loss"] for record in progress.history[progress.first_epoch :]],
     )
     try:
         stats = engine.train_epoch(
@@ -179,16 +187,18 @@ def rewire_network(
             replace(context, similar=places)
             for context, places in zip(contexts, similar, strict=True)
         ]
-    n_random = []
-    for i, context in enumerate(contexts):
-        layer, n = layers[i], budget[i]
-        grown = method.grow(layer, dropped[i], n, context)
+    rewired, n_random = [], []
+    for layer, gone, n, context in zip(layers, dropped, budget, contexts, strict=True):
+        grown = method.grow(layer, gone, n, context)
         new = method.new_weights(layer, n, context.rng("new_values"))
-        layers[i], origin = rewire(
-            layer, dropped[i], grown.places, new, returning=method.returning
+        rewired.append(
+            rewire(layer, gone, grown.places, new, returning=method.returning)
         )
-        progress.optimizer.follow(i, origin)
         n_random.append(grown.n_random)
+    # At last and together, so that an error or an interrupt above changes nothing.
+    for i, (layer, origin) in enumerate(rewired):
+        layers[i] = layer
+        progress.optimizer.follow(i, origin)
     return {
         "replaced": budget,
         "random_share": [

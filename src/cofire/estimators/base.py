@@ -79,10 +79,11 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
         y_val: Any = None,
         sample_weight_val: Any = None,
         *,
-        go_on: bool,
-        n_epochs: int,
+        partial: bool,
         classes: Any = None,
     ) -> Self:
+        go_on = hasattr(self, "network_") and (partial or self.warm_start)
+        n_epochs = 1 if partial else self.max_iter
         before = self.__dict__.copy()
         watchers: list[Callback] = []  # those that were told of the beginning
         try:
@@ -98,6 +99,8 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
             targets = self._encode_targets(y)
             row_ids = _existing_rows(len(targets), weight)
             progress = self._resume() if go_on else self._start()
+            if not partial:
+                progress.begin_fit()
             validate, row_ids = self._validation(
                 X, targets, weight, row_ids, X_val, y_val, sample_weight_val
             )

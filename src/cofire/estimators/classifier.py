@@ -205,8 +205,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             X_val,
             y_val,
             sample_weight_val,
-            go_on=self.warm_start and hasattr(self, "network_"),
-            n_epochs=self.max_iter,
+            partial=False,
         )
 
     @with_callbacks
@@ -223,14 +222,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
                 "partial_fit; give the weights as a dict."
             )
         self._refuse_validation_in_partial_fit()
-        return self._fit(
-            X,
-            y,
-            sample_weight,
-            go_on=hasattr(self, "network_"),
-            n_epochs=1,
-            classes=classes,
-        )
+        return self._fit(X, y, sample_weight, partial=True, classes=classes)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels for X: (n_samples,), or 0/1 columns for multi-label targets."""

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
+from cofire.methods import Method
 from cofire.network import SparseNetwork
 
 
@@ -21,7 +22,9 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
     inside, so that the learning rate does not depend on their unit: the network works
     in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
-    Parameters and attributes are those of `SparseMLPClassifier`, without the classes.
+    Parameters and attributes are those of `SparseMLPClassifier`, without the classes;
+    the default solver is "adam" with a rate of 0.001, which does not diverge where a
+    user forgot to scale (docs/decisions/0004).
 
     Examples
     --------
@@ -34,6 +37,75 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     _output = "identity"
     _output_is_numeric = True
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Any = (1000, 1000, 1000),
+        *,
+        activation: str = "relu",
+        method: str | Method = "ctre_sim",
+        epsilon: float = 5.0,
+        density: float | None = None,
+        init: str = "normal",
+        drop_fraction: float = 0.2,
+        solver: str = "adam",
+        alpha: float = 1e-4,
+        decoupled_decay: bool = False,
+        batch_size: int = 100,
+        last_batch: str = "train",
+        learning_rate: str = "constant",
+        learning_rate_init: float = 0.001,
+        momentum: float = 0.9,
+        nesterovs_momentum: bool = True,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        adam_epsilon: float = 1e-8,
+        max_iter: int = 200,
+        shuffle: bool = True,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 40,
+        restore_best: bool = True,
+        warm_start: bool = False,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        similarity: str = "exact",
+        callbacks: Any = (),
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            hidden_layer_sizes,
+            activation=activation,
+            method=method,
+            epsilon=epsilon,
+            density=density,
+            init=init,
+            drop_fraction=drop_fraction,
+            solver=solver,
+            alpha=alpha,
+            decoupled_decay=decoupled_decay,
+            batch_size=batch_size,
+            last_batch=last_batch,
+            learning_rate=learning_rate,
+            learning_rate_init=learning_rate_init,
+            momentum=momentum,
+            nesterovs_momentum=nesterovs_momentum,
+            beta_1=beta_1,
+            beta_2=beta_2,
+            adam_epsilon=adam_epsilon,
+            max_iter=max_iter,
+            shuffle=shuffle,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
+            restore_best=restore_best,
+            warm_start=warm_start,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            similarity=similarity,
+            callbacks=callbacks,
+            verbose=verbose,
+        )
 
     @with_callbacks
     def fit(
@@ -58,16 +130,14 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
             X_val,
             y_val,
             sample_weight_val,
-            go_on=self.warm_start and hasattr(self, "network_"),
-            n_epochs=self.max_iter,
+            partial=False,
         )
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit."""
         self._refuse_validation_in_partial_fit()
-        go_on = hasattr(self, "network_")
-        return self._fit(X, y, sample_weight, go_on=go_on, n_epochs=1)
+        return self._fit(X, y, sample_weight, partial=True)
 
     def predict(self, X: Any) -> np.ndarray:
         """Predictions (n_samples,) or (n_samples, n_outputs), float64."""
