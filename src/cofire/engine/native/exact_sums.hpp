@@ -2,8 +2,8 @@
 //
 // Used where one batch holds all rows. Then the rows' order does not matter and a row of weight
 // 2 is the same as the row twice; so that the network comes out the same to the bit too, the sum
-// must not depend on how it is grouped. Rounded to float once, at the end, it does not. (Small
-// batches pay for it with about twice the time of backward; mini-batches do not use it.)
+// must not depend on how it is grouped. Rounded to float once, at the end, it does not. A step
+// takes about twice as long (benchmarks/bench_exact_sums.py); mini-batches do not use it.
 #pragma once
 
 #include "kernels.hpp"
