@@ -3,7 +3,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cofire.topology.density import (
-    capped_layers,
     connections_per_layer,
     counts_for_density,
 )
@@ -100,11 +99,6 @@ def test_a_density_without_a_connection_for_every_layer_is_refused():
     assert counts_for_density([100, 100, 1], 2 / 10100) == [1, 1]
     with pytest.raises(ValueError, match="density=.* 1 connections for 2 layers"):
         counts_for_density([100, 100, 1], 1 / 10100)
-
-
-def test_capped_layers_are_the_full_ones():
-    assert capped_layers([784, 1000, 10], [23192, 10000]) == [1]
-    assert capped_layers([784, 1000, 10], [23192, 9999]) == []
 
 
 @pytest.mark.parametrize("sizes", [[], [5], [5, 0], [5, -1, 2]])

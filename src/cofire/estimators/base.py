@@ -21,6 +21,7 @@ from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
     sklearn_bridge,
     sklearn_context,
+    with_callbacks,
 )
 from cofire.methods import make_method
 from cofire.network import SparseNetwork
@@ -69,6 +70,26 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
         return None
 
     # ---- fitting --------------------------------------------------------------------
+
+    @with_callbacks
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: Any = None,
+    ) -> Self:
+        """Train on X (n_samples, n_features) and y (n_samples,) or several columns.
+
+        With X_val and y_val, the score after each epoch (accuracy or R^2) is recorded,
+        and `restore_best` ends with the best epoch. Test data do not belong here: see
+        `cofire.callbacks.Monitor`.
+        """
+        validation = X_val, y_val, sample_weight_val
+        return self._fit(X, y, sample_weight, *validation, partial=False)
 
     def _fit(
         self,

@@ -183,32 +183,6 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         self.class_weight = class_weight
 
     @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Self:
-        """Train on X (n_samples, n_features) and y (n_samples,), or 0/1 columns.
-
-        With X_val and y_val, the score after each epoch is recorded and `restore_best`
-        ends with the best epoch. Test data do not belong here: see `Monitor`.
-        """
-        return self._fit(
-            X,
-            y,
-            sample_weight,
-            X_val,
-            y_val,
-            sample_weight_val,
-            partial=False,
-        )
-
-    @with_callbacks
     def partial_fit(
         self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None
     ) -> Self:

@@ -108,32 +108,6 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         )
 
     @with_callbacks
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        X_val: Any = None,
-        y_val: Any = None,
-        sample_weight_val: Any = None,
-    ) -> Self:
-        """Train on X (n_samples, n_features) and y (n_samples,) or (n_samples, k).
-
-        With X_val and y_val, R^2 after each epoch is recorded and `restore_best` ends
-        with the best epoch. Test data do not belong here: see `Monitor`.
-        """
-        return self._fit(
-            X,
-            y,
-            sample_weight,
-            X_val,
-            y_val,
-            sample_weight_val,
-            partial=False,
-        )
-
-    @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit."""
         self._refuse_validation_in_partial_fit()

@@ -45,16 +45,6 @@ def counts_for_density(sizes: Sequence[int], density: float) -> list[int]:
     return _at_least_one(_largest_remainder(_fair_shares(shapes, total), total))
 
 
-def capped_layers(sizes: Sequence[int], counts: Sequence[int]) -> list[int]:
-    """List the layers whose every place holds a connection.
-
-    >>> capped_layers([784, 1000, 10], [23192, 10000])
-    [1]
-    """
-    shapes = zip(_shapes(sizes), counts, strict=True)
-    return [i for i, ((a, b), count) in enumerate(shapes) if count == a * b]
-
-
 def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
     if len(sizes) < 2 or min(sizes) < 1:
         raise ValueError(f"sizes must be two or more positive numbers, got {sizes}")

@@ -141,10 +141,4 @@ Plan::Plan(const std::vector<LayerView>& views, Activation hidden_activation, Pu
 
 int64_t Plan::widest() const { return *std::max_element(n_live.begin(), n_live.end()); }
 
-int64_t Plan::live_total() const {
-    int64_t total = 0;
-    for (int64_t n : n_live) total += n;
-    return total;
-}
-
 }  // namespace cofire

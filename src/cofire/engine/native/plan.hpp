@@ -94,7 +94,6 @@ struct Plan {
         return layer + 1 < n_layers() ? activation : Activation::identity;
     }
     int64_t widest() const;
-    int64_t live_total() const;
     // Beyond about L2, rows are asked for ahead of their use.
     bool is_far(int level, int n8) const { return n_live[level] * n8 * 32 > 1024 * 1024; }
 };

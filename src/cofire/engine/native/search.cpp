@@ -72,8 +72,8 @@ public:
     }
 
 private:
-    // Rows whose products are summed in float32 before they join the float64 sums. Panels of
-    // so many columns still lie in the first cache: 512 are 4 % slower, 1024 not faster.
+    // Rows whose products are summed in float32 before they join the float64 sums. A
+    // panel of so many columns still lies in the first cache.
     static constexpr int64_t kChunk = 768;
     // So few that their sums are made in double (products_exact in products.hpp).
     static constexpr int64_t kFewRows = 256;
