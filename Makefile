@@ -38,7 +38,8 @@ demo: .venv/ready
 	@echo "make demo took $$(( $$(date +%s) - $(START) )) s, environment and build included."
 
 test: .venv-test/ready
-	.venv-test/bin/python -m pytest -m "not slow" --doctest-modules --pyargs ./tests cofire $(ARGS)
+	.venv-test/bin/python -m pytest -m "not slow" --doctest-modules --ignore=tests/plugin \
+	  --pyargs ./tests cofire $(ARGS)
 
 test-slow: .venv-test/ready
 	.venv-test/bin/python -m pytest -m slow $(ARGS)
@@ -64,7 +65,7 @@ sanitize: .venv-sanitize/ready
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python -m pytest -m "not slow" --hypothesis-profile=ci \
 	  --capture=sys -p no:faulthandler \
-	  $(wildcard tests/test_engine*.py tests/test_search*.py) $(ARGS)
+	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_gradients.py) $(ARGS)
 
 clean:
 	rm -rf .venv .venv-build .venv-test .venv-bench .venv-sanitize build dist
@@ -95,8 +96,9 @@ endef
 .venv/ready: build/wheel/ready
 	$(call install,.venv,$(DEMO_EXTRAS))
 
-.venv-test/ready: build/wheel/ready
+.venv-test/ready: build/wheel/ready build/plugin/ready
 	$(call install,.venv-test,[test])
+	@.venv-test/bin/$(PIP) install --force-reinstall --no-deps build/plugin/*.whl
 
 .venv-bench/ready: build/wheel/ready benchmarks/requirements.txt
 	$(call install,.venv-bench)
@@ -113,6 +115,12 @@ build/sanitized/ready: $(SOURCES) .venv-build/ready
 	  echo "make sanitize needs GCC with its libasan (CXX=g++ chooses it)."; exit 1;; esac
 	$(call build,sanitized,--config-settings cmake.define.COFIRE_SANITIZE=ON \
 	  --config-settings cmake.build-type=Debug)
+
+# A package that adds a method, as a user would write it (docs/add-a-method.md).
+build/plugin/ready: $(shell find tests/plugin -name __pycache__ -prune -o -print) .venv-build/ready
+	@rm -rf build/plugin
+	@.venv-build/bin/$(PIP) wheel --no-build-isolation --no-deps --wheel-dir build/plugin tests/plugin
+	@touch $@
 
 .venv-build/ready: pyproject.toml
 	@$(MAKE) -s toolchain

@@ -33,24 +33,7 @@ def rewire(layer, dropped, grown, new_weights, returning):
     return sorted(new), weights, [origin for _, origin in connections]
 
 
-def most_similar(layer, dropped, similarity, n):
-    """The n best places outside layer-minus-dropped by a (n_out, n_in) similarity."""
-    kept = places(layer) - set(dropped)
-    candidates = [p for p in range(similarity.size) if p not in kept]
-    candidates.sort(key=lambda p: -similarity.flat[p])
-    return np.array(candidates[:n], dtype=np.int64)
-
-
-def ctre_sim(layer, dropped, similarity, n):
-    """What must be grown, how many come at random, and from where."""
-    best = set(most_similar(layer, dropped, similarity, n).tolist())
-    added = best - set(dropped)
-    n_random = len(best & set(dropped))
-    pool = set(range(similarity.size)) - places(layer) - added
-    return added, n_random, pool
-
-
-# ---- the similarity search: all pairs at once, ranks and lots included ---------------
+# ---- the search: all pairs at once, ranks and lots included --------------------------
 
 
 def stir(x):
@@ -81,9 +64,50 @@ def cosine_ranks(a, b, weight):
     return np.floor(cosine * 65536 + 0.5).astype(np.int64)
 
 
-def best_places(ranks, kept, n, *, seed, layer, epoch):
-    """The n places outside `kept` with the highest ranks, ascending."""
+def best_places(ranks, kept, n, *, seed, layer, epoch, ties="random"):
+    """The n places outside `kept` with the highest (n_out, n_in) ranks, ascending."""
     candidates = np.setdiff1d(np.arange(ranks.size), kept)
     lot = lots(candidates, seed, layer, epoch)
-    order = np.lexsort((candidates, -lot.astype(np.int64), -ranks.flat[candidates]))
+    if ties == "random":
+        among_equals = candidates, -lot.astype(np.int64)
+    else:
+        n_out, n_in = ranks.shape
+        among_equals = (np.arange(ranks.size).reshape(n_in, n_out).T.flat[candidates],)
+    order = np.lexsort((*among_equals, -ranks.flat[candidates]))
     return np.sort(candidates[order[:n]])
+
+
+def significant(x):
+    """Numbers >= 0 as float32, then to 17 significant binary digits, halves upwards."""
+    mantissa, exponent = np.frexp(np.float32(x).astype(np.float64))
+    return np.ldexp(np.floor(mantissa * 2**17 + 0.5), exponent - 17)
+
+
+def products(a, b, weight):
+    """Weighted sums over the rows of a times b, for all columns: (n_out, n_in)."""
+    return (weight[:, None] * b).T @ a
+
+
+def square_distances(a, b, weight):
+    """Weighted sums of squared differences of all columns: (n_out, n_in)."""
+    return np.stack(
+        [(weight[:, None] * (a - column[:, None]) ** 2).sum(axis=0) for column in b.T]
+    )
+
+
+def ranks(score, a, b, weight):
+    """How good each pair of columns is, the higher the better: (n_out, n_in)."""
+    if score == "cosine":
+        return cosine_ranks(a, b, weight)
+    if score == "lowest_cosine":
+        return 2**16 - np.minimum(cosine_ranks(a, b, weight), 2**16)
+    if score == "euclidean":
+        return significant(1 / (1 + np.sqrt(square_distances(a, b, weight))))
+    return significant(np.abs(products(a, b, weight)))
+
+
+def with_zeros(layer):
+    """A full layer that does the same: weight 0 where there was no connection."""
+    keys = np.arange(layer.n_in * layer.n_out)
+    weights = to_dense(layer).ravel()
+    return layer.from_keys(keys, weights, layer.bias, layer.n_in, layer.n_out)

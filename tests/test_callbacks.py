@@ -11,8 +11,16 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cofire import SparseMLPClassifier, SparseMLPRegressor
-from cofire.callbacks import Callback, EarlyStopping, Monitor, ProgressDisplay
+from cofire import SparseMLPClassifier, SparseMLPRegressor, engine
+from cofire.callbacks import (
+    Callback,
+    EarlyStopping,
+    Monitor,
+    ProgressDisplay,
+    RewiringStudy,
+)
+from cofire.methods.ctre_seq import CTRESequential
+from cofire.methods.ctre_wo_random import CTREWithoutRandom
 from estimator_cases import (
     ESTIMATORS,
     Snapshots,
@@ -119,8 +127,25 @@ def test_a_callback_that_refuses_leaves_the_estimator_as_it_was():
 def test_early_stopping_waits_for_patience_epochs_without_a_better_score():
     stopping = EarlyStopping(3)
     stalls = [0, 1, 2, 3, 4]
-    told = [stopping.on_epoch_end(None, {"stalled_epochs": n}) for n in stalls]
+    records = [{"stalled_epochs": n, "switched": False} for n in stalls]
+    told = [stopping.on_epoch_end(None, record) for record in records]
     assert told == [False, False, False, True, True]
+
+
+def test_early_stopping_gives_the_second_phase_as_much_time_as_the_first():
+    X, y = classes()
+    model = small(
+        method=CTRESequential(patience=3),
+        early_stopping=True,
+        n_iter_no_change=3,
+        max_iter=60,
+        learning_rate_init=1e-9,  # never better than after the first epoch
+        drop_fraction=0,
+    ).fit(X, y)
+    assert [record["stalled_epochs"] for record in model.history_] == list(range(7))
+    assert [record["switched"] for record in model.history_] == [False] * 3 + [True] * 4
+    phases = [record["random_phase"] for record in model.history_]
+    assert phases == [False] * 4 + [True] * 3
 
 
 def test_early_stopping_has_no_say_without_validation():
@@ -375,3 +400,62 @@ def test_a_monitor_keeps_its_curve_over_partial_fits():
         assert len(model.callbacks[0].scores) == n
     model.fit(X, y)  # a new fit, a new curve
     assert len(model.callbacks[0].scores) == model.n_iter_
+
+
+# ---- RewiringStudy -------------------------------------------------------------------
+
+
+def test_a_study_tells_what_each_rewiring_did():
+    X, y = classes()
+    study, snapshots = RewiringStudy(), Snapshots()
+    model = small(max_iter=6, callbacks=[study, snapshots]).fit(X, y)
+    plain = small(max_iter=6).fit(X, y)
+    assert model.loss_curve_ == plain.loss_curve_  # it only looks
+    assert "tried_share" not in model.history_[0]
+    tried = [
+        {(i, k) for i, x in enumerate(network.layers) for k in x.keys.tolist()}
+        for network in snapshots.networks
+    ]
+    n_places = [x.n_in * x.n_out for x in model.network_.layers]
+    for epoch in range(1, 6):
+        record = model.history_[epoch]
+        ever = set.union(*tried[: epoch + 1])
+        assert record["tried_share"] == [
+            sum(layer == i for layer, _ in ever) / n for i, n in enumerate(n_places)
+        ]
+        before = model.__class__(**model.get_params())
+        before.__dict__ |= {"classes_": model.classes_, "_output": model._output}
+        outputs = engine.predict(snapshots.networks[epoch - 1], engine.Rows(X))
+        loss = before._score_and_loss(outputs, y.astype(np.int32), None)[1]
+        assert record["loss_before_rewiring"] == pytest.approx(loss, rel=1e-6)
+        assert record["loss_after_rewiring"] != record["loss_before_rewiring"]
+    assert model.history_[1]["candidate_overlap"] is None
+    for record in model.history_[2:]:
+        assert all(0 <= share <= 1 for share in record["candidate_overlap"])
+
+
+def test_the_same_candidates_overlap_fully():
+    X, y = classes()
+    # No training to speak of and nothing random: the search finds the same again.
+    model = small(
+        method=CTREWithoutRandom(returning="kept", ties="index"),
+        learning_rate_init=1e-12,
+        max_iter=4,
+        callbacks=[RewiringStudy()],
+    ).fit(X, y)
+    assert model.history_[3]["candidate_overlap"][0] > 0.5
+    random = small(method="set", max_iter=4, callbacks=[RewiringStudy()]).fit(X, y)
+    assert random.history_[3]["candidate_overlap"] is None
+
+
+def test_a_study_goes_on_with_its_fit_and_begins_anew_with_another():
+    X, y = classes()
+    whole = small(max_iter=5, callbacks=[RewiringStudy()]).fit(X, y)
+    parts = small(max_iter=5, callbacks=[RewiringStudy()])
+    for _ in range(5):
+        parts.partial_fit(X, y)
+    for key in ("tried_share", "candidate_overlap", "loss_after_rewiring"):
+        assert parts.history_[4][key] == whole.history_[4][key]
+    assert (
+        whole.fit(X, y).history_[4]["tried_share"] == parts.history_[4]["tried_share"]
+    )

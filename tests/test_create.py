@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
 from cofire.topology.create import create_network, initial_weights, random_places
+from cofire.topology.density import draws_per_layer
 
 
-def create(sizes, counts, init="normal", seed=0):
-    return create_network(
-        sizes, counts, init=init, activation="relu", output="softmax", seed=seed
-    )
+def create(sizes, counts, init="normal", **how):
+    how = {"activation": "relu", "output": "softmax", "seed": 0} | how
+    return create_network(sizes, counts, init=init, **how)
 
 
 @given(data=st.data(), seed=st.integers(0, 2**31 - 1))
@@ -115,3 +115,21 @@ def test_more_connections_than_places_are_refused():
         create([3, 2], [7])
     with pytest.raises(ValueError, match="shorter"):
         create([3, 2, 1], [2])
+
+
+def test_drawing_with_replacement_loses_what_is_drawn_twice():
+    # Madelon, n = 100, epsilon = 5: about 5,000 connections, not 5,200.
+    sizes = [500, 100, 100, 100, 2]
+    draws = draws_per_layer(sizes, 5)
+    assert draws == [3000, 1000, 1000, 510]
+    total = []
+    for seed in range(200):
+        network = create(sizes, draws, seed=seed, with_replacement=True)
+        network.check()
+        total.append(network.n_connections)
+    expected = sum(
+        a * b * (1 - (1 - 1 / (a * b)) ** k)
+        for a, b, k in zip(sizes[:-1], sizes[1:], draws, strict=True)
+    )
+    assert round(expected) == 5000
+    assert abs(np.mean(total) - expected) < 4 * np.std(total) / np.sqrt(200)

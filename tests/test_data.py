@@ -1,11 +1,24 @@
 import hashlib
 import io
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 
-from cofire.data import CATALOG, Dataset, catalog, load, paper_split, standardised
+from cofire.data import (
+    CATALOG,
+    Dataset,
+    catalog,
+    load,
+    min_max_scaled,
+    paper_data,
+    paper_split,
+    standardised,
+)
+
+DATA_FOLDER = os.environ.get("COFIRE_DATA", "")
 
 
 @pytest.fixture(autouse=True)
@@ -83,3 +96,34 @@ def test_paper_split_is_scikit_learns(n):
     expected = train_test_split(np.arange(n), test_size=0.1, random_state=42)
     for ours, theirs in zip(paper_split(n), expected, strict=True):
         assert np.array_equal(ours, theirs)
+
+
+def test_min_max_scaling_is_fitted_on_the_training_set():
+    X = np.array([[1, 7, 0], [3, 7, 4]], np.float32)
+    new = np.array([[5, 8, 2]], np.float32)
+    y = np.array([0, 1])
+    scaled = min_max_scaled(Dataset("x", X, y, new, y[:1], "", ""))
+    assert scaled.X_train.tolist() == [[0, 0, 0], [1, 0, 1]]
+    assert scaled.X_test.tolist() == [[2, 1, 0.5]]
+    assert scaled.X_train.dtype == scaled.X_test.dtype == np.float32
+
+
+def test_madelon_as_the_paper_has_it():
+    data = paper_data("madelon")
+    assert np.abs(data.X_train.mean(axis=0)).max() < 1e-6
+    assert np.abs(data.X_train.std(axis=0) - 1).max() < 1e-5
+
+
+@pytest.mark.skipif(
+    not (Path(DATA_FOLDER) / "isolet.npz").is_file(),
+    reason="isolet.npz is not in the folder that COFIRE_DATA names",
+)
+def test_isolet_as_the_paper_has_it(monkeypatch):
+    monkeypatch.setenv("COFIRE_DATA", DATA_FOLDER)
+    isolet = load("isolet")
+    assert isolet.X_train.shape == (6238, 617) and isolet.X_test.shape == (1559, 617)
+    assert (isolet.X_train.min(), isolet.X_train.max()) == (-1, 1)
+    data = paper_data("isolet")
+    assert data.X_train.shape == (6237, 617) and data.X_test.shape == (1560, 617)
+    assert (data.X_train.min(), data.X_train.max()) == (0, 1)
+    assert len(np.unique(data.y_train)) == 26

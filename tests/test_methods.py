@@ -1,77 +1,124 @@
+"""One contract for the whole table, and every method beside its definition."""
+
 import pickle
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest, norm, uniform
 
 import naive
+import naive_methods
 from cofire.layer import SparseLayer
-from cofire.methods import METHODS, Method, UpdateContext, make_method
-from cofire.methods.ctre import CTRESimultaneous
+from cofire.methods import METHODS, Method, Moment, Search, UpdateContext, make_method
+from cofire.methods.ctre_seq import CTRESequential
+from cofire.methods.ctre_sim import CTRESimultaneous
+from cofire.methods.ctre_wo_random import CTREWithoutRandom
+from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
+from cofire.methods.snip import SNIP
+from cofire.optimizers import SGD
 from cofire.randomness import stream
-from cofire.topology.rewire import rewire
-from strategies import layers
+from cofire.rewiring import begin, rewire_network
+from cofire.snapshot import describe_progress, restore_progress
+from cofire.state import Progress
+from cofire.training import train
+from estimator_cases import network_bits, same
+from method_cases import in_training, whole_layer
+from test_training import SETTINGS
+from test_training import begin as start
 
-fractions = st.floats(0, 1)
+OURS = (
+    "ctre_sim ctre_seq set rigl snip static dense ctre_wo_random ctre_sim_lth "
+    "ctre_sim_hebb ctre_seq_hebb ctre_sim_euclidean ctre_sample2 ctre_sample4 "
+    "ctre_seq_abl1 ctre_seq_abl2 rigl_uniform"
+).split()
+REWIRING = [name for name in sorted(METHODS) if METHODS[name]().rewires(1)]
 seeds = st.integers(0, 2**31 - 1)
 
 
-def update(method, layer, n, seed, similarity=None):
-    """Drop, search, grow: what the trainer does with one layer."""
-    context = UpdateContext(seed=seed, epoch=3, max_epochs=10, layer_index=0)
+def options():
+    """Draw any setting of the knobs that all methods share."""
+    return st.fixed_dictionaries(
+        {
+            "drop_rule": st.sampled_from(["magnitude", "signed"]),
+            "new_values": st.sampled_from(
+                ["normal", "he_uniform", "zero", "layer_spread"]
+            ),
+            "returning": st.sampled_from(["fresh", "kept"]),
+            "ties": st.sampled_from(["random", "index"]),
+            "first_update": st.sampled_from(["none", "index_order"]),
+        }
+    )
+
+
+def update(method, layer, n, seed=0, candidates=None, **moment):
+    """Drop and grow in one layer: what the trainer does with it."""
+    moment = {"epoch": 3, "max_epochs": 10} | moment
+    context = UpdateContext(seed=seed, layer_index=0, drop_fraction=0.2, **moment)
     dropped = method.drop(layer, n, context)
-    if "activations" in method.needs:
-        if similarity is None:
-            rng = np.random.default_rng(seed)
-            similarity = rng.integers(4, size=(layer.n_out, layer.n_in)) / 4
-        similar = np.sort(naive.most_similar(layer, dropped, similarity, n))
-        context = replace(context, similar=similar)
-    return dropped, method.grow(layer, dropped, n, context)
+    if candidates is not None:
+        context = replace(context, candidates=np.array(candidates))
+    return dropped, method.grow(layer, dropped, len(dropped), context)
 
 
-def n_replaced(layer, fraction):
-    return min(int(fraction * layer.nnz), layer.n_in * layer.n_out - layer.nnz)
+# ---- the contract --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("returning", ["fresh", "kept"])
-@pytest.mark.parametrize("name", sorted(METHODS))
-@given(layer=layers(), seed=seeds, fraction=fractions)
-def test_every_method_keeps_the_connection_budget(
-    name, returning, layer, seed, fraction
-):
-    method = METHODS[name](returning=returning)
-    n = n_replaced(layer, fraction)
-
-    dropped, grown = update(method, layer, n, seed)
-    new_weights = np.zeros(len(grown.places))
-    after, origin = rewire(
-        layer, dropped, grown.places, new_weights, returning=method.returning
-    )
-
-    after.check()
-    assert after.nnz == layer.nnz
-    assert len(dropped) == len(grown.places) == (n if method.rewires(3) else 0)
-    assert 0 <= grown.n_random <= len(grown.places)
-    assert set(grown.places.tolist()).isdisjoint(
-        naive.places(layer) - set(dropped.tolist())
-    )
-    assert (np.diff(grown.places) > 0).all()
-    kept = origin >= 0
-    assert np.array_equal(after.weights[kept], layer.weights[origin[kept]])
+def test_the_table_has_all_methods_of_the_paper():
+    assert set(OURS) <= set(METHODS)
+    assert list(METHODS)[:17] == OURS
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-@given(layer=layers(), seed=seeds, fraction=fractions)
-def test_every_method_repeats_itself(name, layer, seed, fraction):
-    method, n = METHODS[name](), n_replaced(layer, fraction)
-    one, two = (update(method, layer, n, seed) for _ in range(2))
-    assert np.array_equal(one[0], two[0])
-    assert np.array_equal(one[1].places, two[1].places)
-    assert one[1].n_random == two[1].n_random
+@given(seed=seeds, options=options(), epoch=st.integers(0, 9), stall=st.integers(0, 80))
+@settings(max_examples=60)
+def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
+    method = make_method(name, options)
+    progress, data, how = in_training(seed, method, epoch=epoch, longest_stall=stall)
+    if not method.rewires(epoch):
+        return
+    before = progress.network.copy()
+
+    rewiring = rewire_network(progress, data, how)
+
+    for i, (old, new) in enumerate(
+        zip(before.layers, progress.network.layers, strict=True)
+    ):
+        new.check()
+        assert new.nnz == old.nnz
+        dropped, grown = rewiring.dropped[i], rewiring.grown[i]
+        assert (np.diff(grown) > 0).all() and (np.diff(dropped) > 0).all()
+        kept = naive.places(old) - set(dropped.tolist())
+        assert kept.isdisjoint(grown.tolist())
+        assert kept | set(grown.tolist()) == naive.places(new)
+        assert 0 <= rewiring.n_random[i] <= len(grown)
+        # Whoever stayed kept weight and momentum; by `returning` so did the returned.
+        momentum = progress.optimizer.state[i].weights[0]
+        stayed = np.isin(new.keys, sorted(kept))
+        if method.returning == "kept":
+            stayed |= np.isin(new.keys, dropped)
+        was = np.searchsorted(old.keys, new.keys[stayed])
+        assert np.array_equal(new.weights[stayed], old.weights[was])
+        assert np.array_equal(momentum[stayed], was + 1)
+        assert not momentum[~stayed].any()
+        if method.new_values == "zero":
+            assert not new.weights[~stayed].any()
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+@given(seed=seeds, options=options())
+@settings(max_examples=15)
+def test_every_method_repeats_itself(name, seed, options):
+    method = make_method(name, options)
+    results = []
+    for n_threads in (1, 3):
+        progress, data, how = in_training(seed, method)
+        rewire_network(progress, data, replace(how, n_threads=n_threads))
+        results.append(network_bits(progress.network))
+    assert same(*results)
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
@@ -79,24 +126,114 @@ def test_every_method_is_a_value(name):
     method = make_method(name)
     assert type(method) is METHODS[name]
     assert make_method(method) is method
-    assert pickle.loads(pickle.dumps(method)) == method
-    assert METHODS[name](new_values="zero") != method
-    with pytest.raises(ValueError, match="unknown new_values 'zeros'"):
-        METHODS[name](new_values="zeros")
+    assert pickle.loads(pickle.dumps(method)) == method == METHODS[name]()
+    assert repr(method).startswith(f"{METHODS[name].__name__}(drop_rule='magnitude', ")
+    assert METHODS[name](returning="kept") != method
+    assert hash(METHODS[name](returning="kept")) != hash(method)
     with pytest.raises(ValueError, match="unknown returning 'old'"):
         METHODS[name](returning="old")
+    with pytest.raises(ValueError, match="unknown drop_rule 'weakest'"):
+        METHODS[name](drop_rule="weakest")
 
 
-def test_only_the_static_topologies_never_rewire():
-    never = {name for name in METHODS if not METHODS[name]().rewires(1)}
-    assert never == {"dense", "static"}
-    assert {name for name in METHODS if METHODS[name].full} == {"dense"}
-    assert {name for name in METHODS if METHODS[name].needs} == {"ctre_sim"}
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_gives_the_same_bits_after_a_resume(name):
+    """Also where a phase ends in between, which validation decides."""
+    scores = iter(2 * [0.5, 0.6, 0.4, 0.5, 0.5, 0.5, 0.7, 0.6])
+
+    def validate(network):
+        return next(scores), 0.0
+
+    patience = {"patience": 3} if "validation" in METHODS[name].needs else {}
+    how = replace(SETTINGS, method=METHODS[name](**patience), max_epochs=8)
+    through, data = start(validate=validate)
+    train(through, data, how, n_epochs=8)
+    stopped, _ = start()
+    for n_epochs in (1, 4, 3):
+        train(stopped, data, how, n_epochs=n_epochs)
+        arrays = {}
+        plain = describe_progress(stopped, arrays)
+        stopped = restore_progress(plain, {k: v.copy() for k, v in arrays.items()})
+    assert same(network_bits(through.network), network_bits(stopped.network))
+    for key in ("random_phase", "switched", "replaced", "random_share", "alive"):
+        one, two = ([r[key] for r in p.history] for p in (through, stopped))
+        assert one == two
+    if patience:
+        assert [r["switched"] for r in through.history] == 4 * [False] + 4 * [True]
+
+
+def test_who_rewires_when_and_what_it_needs():
+    methods = {name: METHODS[name]() for name in OURS}
+    assert {n for n, m in methods.items() if not m.rewires(1)} == {
+        "dense",
+        "static",
+        "snip",
+    }
+    assert {n for n, m in methods.items() if m.rewires(0)} == {"rigl", "rigl_uniform"}
+    assert {n for n, m in methods.items() if m.full} == {"dense"}
+    assert {n for n, m in methods.items() if m.starts_full} == {"snip"}
+    assert {n for n, m in methods.items() if m.needs} == {
+        "ctre_seq",
+        "ctre_seq_hebb",
+        "ctre_seq_abl1",
+    }
+    now = Moment(epoch=3, max_epochs=10)
+    phases = {n for n, m in methods.items() if m.random_phase(now) is not None}
+    assert phases == {"ctre_seq", "ctre_seq_hebb", "ctre_seq_abl1", "ctre_seq_abl2"}
+
+
+# ---- settings ------------------------------------------------------------------------
 
 
 def test_an_unknown_method_is_named():
     with pytest.raises(ValueError, match="unknown method 'ctre_sin'.*'ctre_sim'"):
         make_method("ctre_sin")
+
+
+def test_options_go_to_the_methods_that_have_them():
+    options = {"returning": "kept", "patience": 7, "rows": 0.1, "new_values": "normal"}
+    assert make_method("set", options) == SET(returning="kept")
+    assert make_method("ctre_seq", options) == CTRESequential(
+        returning="kept", patience=7, rows=0.1
+    )
+    assert make_method("rigl", options) == RigL(returning="kept")  # always zeros
+    assert make_method("rigl_uniform", options).new_values == "normal"
+
+
+def test_an_option_that_no_method_has_is_refused():
+    with pytest.raises(ValueError, match="unknown option .* 'patiense'.*'patience'"):
+        make_method("set", {"patiense": 3})
+    with pytest.raises(ValueError, match="SET is an object that brings its own"):
+        make_method(SET(), {"returning": "kept"})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SET(new_values="zeros"), "unknown new_values 'zeros'.*'zero'"),
+        (lambda: CTRESimultaneous(score="cosin"), "unknown score 'cosin'"),
+        (lambda: CTRESimultaneous(score="gradient"), "CTRE compares activations"),
+        (lambda: CTRESimultaneous(rows="next_batch"), "CTRE compares activations"),
+        (lambda: CTRESimultaneous(rows="every"), "rows must be one of.*'every'"),
+        (lambda: CTRESimultaneous(rows=0.0), r"rows must be .*\(0, 1\], got 0.0"),
+        (lambda: CTRESimultaneous(rows=1.5), r"rows must be .*\(0, 1\], got 1.5"),
+        (lambda: CTRESimultaneous(ties="first"), "unknown ties 'first'"),
+        (lambda: CTRESimultaneous(first_update="all"), "unknown first_update 'all'"),
+        (lambda: CTRESequential(patience=0), "patience must be at least 1, got 0"),
+        (lambda: RigL(batch="all"), "unknown batch 'all'"),
+        (lambda: SNIP(batches=0), "batches must be at least 1, got 0"),
+        (lambda: SNIP(scope="network"), "unknown scope 'network'"),
+    ],
+)
+def test_a_wrong_setting_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_rigl_has_no_say_in_its_new_values():
+    with pytest.raises(TypeError, match="new_values"):
+        RigL(new_values="normal")
+    assert RigL().new_values == "zero"
 
 
 def test_a_method_must_say_where_it_grows():
@@ -106,22 +243,35 @@ def test_a_method_must_say_where_it_grows():
 
 def test_a_context_has_one_stream_per_layer_and_epoch():
     context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
-    same = stream(5, "grow", layer=2, epoch=3)
-    assert context.rng("grow").integers(2**63) == same.integers(2**63)
+    same_stream = stream(5, "grow", layer=2, epoch=3)
+    assert context.rng("grow").integers(2**63) == same_stream.integers(2**63)
 
 
 def test_new_weights_are_drawn_as_the_method_says():
-    layer = SparseLayer.from_keys([0], [1], np.zeros(2), n_in=24, n_out=2)
+    weights = np.linspace(-1, 1, 24) * np.sqrt(3)  # a spread of about 1
+    layer = SparseLayer.from_keys(range(24), weights, np.zeros(2), n_in=24, n_out=2)
     for new_values, law in [
         ("normal", norm(0, 0.1)),
         ("he_uniform", uniform(-0.5, 1)),  # sqrt(6 / 24) = 0.5
+        ("layer_spread", norm(0, weights.std() / 2)),
     ]:
         method, rng = SET(new_values=new_values), np.random.default_rng(0)
-        weights = method.new_weights(layer, 3000, rng)
-        assert weights.dtype == np.float32
-        assert kstest(weights, law.cdf).pvalue > 0.001
+        drawn = method.new_weights(layer, 3000, rng)
+        assert drawn.dtype == np.float32
+        assert kstest(drawn, law.cdf).pvalue > 0.001
     zeros = SET(new_values="zero").new_weights(layer, 3, np.random.default_rng(0))
     assert zeros.tolist() == [0, 0, 0]
+
+
+# ---- known answers -------------------------------------------------------------------
+
+#     inputs 0 1 2
+# output 0:  x . .     places 0 1 2
+# output 1:  . x .     places 3 4 5
+
+
+def two_connections(weights=(0.1, 5)):
+    return SparseLayer.from_keys([0, 4], weights, [0, 0], n_in=3, n_out=2)
 
 
 def test_set_drops_the_smallest_and_may_grow_it_again():
@@ -136,26 +286,28 @@ def test_set_drops_the_smallest_and_may_grow_it_again():
     assert seen == {1, 3}
 
 
-#     inputs 0 1 2
-# output 0:  x . .     places 0 1 2
-# output 1:  . x .     places 3 4 5
-def two_connections(weights=(0.1, 5)):
-    return SparseLayer.from_keys([0, 4], weights, [0, 0], n_in=3, n_out=2)
+def test_the_signed_rule_drops_a_share_of_either_sign():
+    # By magnitude only positive ones would go.
+    weights = [-9, -8, -7, -6, -5, 1, 1.5, 2, 2.5, 3]
+    layer = SparseLayer.from_keys(range(10), weights, np.zeros(4), n_in=5, n_out=4)
+    assert update(SET(), layer, 2)[0].tolist() == [5, 6]
+    dropped, grown = update(SET(drop_rule="signed"), layer, 2)
+    assert dropped.tolist() == [4, 5, 6]  # from -5 to 1.5: one more than two
+    assert len(grown.places) == 3
 
 
 def test_ctre_sim_grows_the_similar_pair():
-    similarity = np.array([[0.2, 0.1, 0.3], [0.1, 1.0, 0.9]])
-    dropped, grown = update(CTRESimultaneous(), two_connections(), 1, 0, similarity)
+    method = CTRESimultaneous()
+    dropped, grown = update(method, two_connections(), 1, candidates=[5])
     assert dropped.tolist() == [0]
-    assert grown.places.tolist() == [5]  # 4 is more similar, but it is there
+    assert grown.places.tolist() == [5]
     assert grown.n_random == 0
 
 
 def test_ctre_sim_grows_at_random_where_the_similar_pair_was_just_dropped():
-    similarity = np.array([[0.9, 0.1, 0.3], [0.1, 1.0, 0.8]])
     seen = set()
     for seed in range(60):
-        _, grown = update(CTRESimultaneous(), two_connections(), 1, seed, similarity)
+        _, grown = update(CTRESimultaneous(), two_connections(), 1, seed, [0])
         assert grown.n_random == 1
         seen.add(int(grown.places[0]))
     assert seen == {1, 2, 3, 5}  # neither 0, just dropped, nor 4, which stays
@@ -163,10 +315,9 @@ def test_ctre_sim_grows_at_random_where_the_similar_pair_was_just_dropped():
 
 def test_ctre_sim_lets_dropped_places_return_where_no_other_is_left():
     layer = SparseLayer.from_keys([0, 1, 2, 3], [1, 2, 3, 9], [0], n_in=5, n_out=1)
-    similarity = np.array([[0.9, 0.8, 0.7, 0.6, 0.1]])
     seen = set()
     for seed in range(60):
-        dropped, grown = update(CTRESimultaneous(), layer, 3, seed, similarity)
+        dropped, grown = update(CTRESimultaneous(), layer, 3, seed, [0, 1, 2])
         assert dropped.tolist() == [0, 1, 2]
         assert grown.n_random == 3
         assert 4 in grown.places
@@ -174,20 +325,206 @@ def test_ctre_sim_lets_dropped_places_return_where_no_other_is_left():
     assert seen == {(0, 1, 4), (0, 2, 4), (1, 2, 4)}
 
 
-@given(layer=layers(), seed=seeds, fraction=fractions)
-def test_ctre_sim_follows_the_dense_rule(layer, seed, fraction):
-    n = int(fraction * layer.nnz)  # more than the free places, too: some must return
-    rng = np.random.default_rng(seed)
-    similarity = rng.permutation(layer.n_in * layer.n_out)  # no ties
-    similarity = similarity.reshape(layer.n_out, layer.n_in)
+def test_ctre_wo_random_lets_the_dropped_pair_return():
+    _, grown = update(CTREWithoutRandom(), two_connections(), 1, candidates=[0])
+    assert grown.places.tolist() == [0]
+    assert grown.n_random == 0
 
-    dropped, grown = update(CTRESimultaneous(), layer, n, seed, similarity)
 
-    added, n_random, pool = naive.ctre_sim(layer, dropped.tolist(), similarity, n)
-    rest = set(grown.places.tolist()) - added
-    assert added <= set(grown.places.tolist())
-    assert grown.n_random == n_random == len(rest)
-    if len(pool) >= n_random:
-        assert rest <= pool
-    else:
-        assert pool <= rest <= pool | set(dropped.tolist())
+def test_ctre_seq_switches_for_good_after_forty_epochs_in_a_row():
+    method = CTRESequential()
+    assert method.patience == 40
+    before, after = (
+        Moment(epoch=99, max_epochs=500, longest_stall=n) for n in (39, 40)
+    )
+    assert (method.switched(before), method.switched(after)) == (False, True)
+    assert method.search(before) == Search("cosine", "all", "random")
+    assert method.search(after) is None
+    _, grown = update(method, two_connections(), 1, candidates=[5], longest_stall=39)
+    assert (grown.places.tolist(), grown.n_random) == ([5], 0)
+    seen = {
+        int(update(method, two_connections(), 1, seed, longest_stall=40)[1].places[0])
+        for seed in range(60)
+    }
+    assert seen == {0, 1, 2, 3, 5}
+
+
+def test_the_reversed_orders_begin_at_random():
+    abl1, abl2 = make_method("ctre_seq_abl1"), make_method("ctre_seq_abl2")
+    for stall, phase in [(0, True), (39, True), (40, False)]:
+        moment = Moment(epoch=60, max_epochs=500, longest_stall=stall)
+        assert abl1.random_phase(moment) is phase
+    # The update after epoch 250 is the last random one; it opens the epoch with
+    # number 250, counted from 0.
+    for epoch, phase in [(1, True), (250, True), (251, False), (499, False)]:
+        moment = Moment(epoch=epoch, max_epochs=500, longest_stall=99)
+        assert abl2.random_phase(moment) is phase
+        later = replace(moment, epoch=epoch + 500, first_epoch=500)
+        assert abl2.random_phase(later) is phase
+
+
+def test_the_first_update_in_index_order_fills_the_first_rows():
+    method = CTREWithoutRandom(first_update="index_order")
+    assert method.rewires(0) and not CTREWithoutRandom().rewires(0)
+    # Input 0 to output 0 is dropped and free again; then input 0 to output 1, …
+    layer = SparseLayer.from_keys([0, 4], [0.1, 5], [0, 0], n_in=3, n_out=2)
+    _, grown = update(method, layer, 1, epoch=0)
+    assert grown.places.tolist() == [0]
+    layer = SparseLayer.from_keys([0, 3, 4], [9, 0.1, 0.2], [0, 0], n_in=3, n_out=2)
+    dropped, grown = update(method, layer, 2, epoch=0)
+    assert dropped.tolist() == [3, 4]
+    assert grown.places.tolist() == [1, 3]  # input 0 to output 1, input 1 to output 0
+
+
+def test_rigl_grows_where_the_gradient_is():
+    # x = (1, 0, 2), target - output = (0, 3): the gradient is largest at place 5.
+    progress, data, how = in_training(0, RigL())
+    layer = SparseLayer.from_keys([0, 4], [1, 5], [0, 0], n_in=3, n_out=2)
+    X = np.array([[1, 0, 2]], np.float32)
+    data = replace(
+        data,
+        rows=type(data.rows)(X),
+        targets=np.array([[1, 3]], np.float32),
+        sample_weight=None,
+        row_ids=np.array([0]),
+    )
+    network = replace(progress.network, layers=[layer])
+    progress = Progress(network, SGD(), 1)
+    progress.optimizer.start(network)
+    rewiring = rewire_network(progress, data, replace(how, drop_fraction=0.5))
+    assert rewiring.dropped[0].tolist() == [0]
+    assert rewiring.grown[0].tolist() == [5]
+    assert network.layers[0].weights.tolist() == [5, 0]
+
+
+def full_network(weights):
+    """One full layer of three inputs and two outputs."""
+    layer = SparseLayer.from_keys(range(6), weights, [0, 0], n_in=3, n_out=2)
+    progress, data, how = in_training(0, SNIP())
+    network = replace(progress.network, layers=[layer])
+    progress = Progress(network, SGD(), 1)
+    progress.optimizer.start(network)
+    return progress, data, how
+
+
+def test_snip_keeps_what_matters_most():
+    # x = (1, 2, 0): outputs (3, 0) where (0, 1) is wanted, so the gradients are
+    # 3, 6, 0 and -1, -2, 0; times the weights 3, 6, 0 and 2, 2, 0.
+    progress, data, how = full_network([1, 1, 9, 2, -1, 9])
+    data = replace(
+        data,
+        rows=type(data.rows)(np.array([[1, 2, 0]], np.float32)),
+        targets=np.array([[0, 1]], np.float32),
+        sample_weight=None,
+        row_ids=np.array([0]),
+    )
+    begin(progress, data, replace(how, method=SNIP()), [2])
+    (layer,) = progress.network.layers
+    assert layer.keys.tolist() == [0, 1]
+    assert layer.weights.tolist() == [1, 1]  # as they were at first
+    assert [len(m) for m in progress.optimizer.state[0].weights] == [2]
+
+
+def test_snip_counts_the_penalty_in():
+    # Without data every gradient is that of the penalty: the largest weights stay.
+    progress, data, how = full_network([1, -5, 2, 4, 3, 0])
+    data = replace(
+        data,
+        rows=type(data.rows)(np.ones((1, 3), np.float32)),
+        targets=np.ones((1, 2), np.float32),
+        row_ids=np.array([0]),
+        sample_weight=np.zeros(1, np.float32),
+    )
+    begin(progress, data, replace(how, method=SNIP(), alpha=0.1), [3])
+    assert progress.network.layers[0].keys.tolist() == [1, 3, 4]
+
+
+def test_snip_over_all_layers_leaves_none_empty():
+    progress, data, how = full_network([1, 2, 3, 4, 5, 6])
+    small = SparseLayer.from_keys(range(4), [0.1, 0.2, 0.3, 0.4], [0, 0], 2, 2)
+    network = replace(progress.network, layers=[*progress.network.layers, small])
+    ones = [np.ones(6, np.float32), np.ones(4, np.float32)]
+    chosen = SNIP(scope="global").begin(network, ones, [3, 2], seed=0)
+    assert [places.tolist() for places in chosen] == [[2, 3, 4, 5], [3]]
+    chosen = SNIP().begin(network, ones, [3, 2], seed=0)
+    assert [places.tolist() for places in chosen] == [[3, 4, 5], [2, 3]]
+
+
+# ---- every update beside its definition ----------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(naive_methods.DEFINITIONS))
+@pytest.mark.parametrize("variant", ["", "signed", "index"])
+def test_every_update_equals_the_definition(name, variant):
+    """On at least 1,000 layers for each method (a third of them for each variant)."""
+    method = make_method(
+        name,
+        {
+            "drop_rule": "signed" if variant == "signed" else "magnitude",
+            "ties": "index" if variant == "index" else "random",
+        },
+    )
+    index = variant == "index" and any(f.name == "ties" for f in fields(method))
+    n_layers = seed = 0
+    while n_layers < 400:
+        seed += 1
+        # Before and after the switch of the sequential ones.
+        moment = {"longest_stall": 45 * (seed % 2), "epoch": 3 + 4 * (seed % 2)}
+        progress, data, how = in_training(seed, method, **moment)
+        expected = naive_methods.update(
+            name,
+            progress,
+            data,
+            how,
+            signed=variant == "signed",
+            ties="index" if index else "random",
+        )
+        rewiring = rewire_network(progress, data, how)
+        for i, (dropped, grown) in enumerate(expected):
+            assert set(rewiring.dropped[i].tolist()) == dropped, (seed, i)
+            assert set(rewiring.grown[i].tolist()) == grown, (seed, i)
+        n_layers += len(expected)
+
+
+def test_snip_equals_the_definition():
+    """The largest |w g|, layer by layer, on 1,000 layers."""
+    n_layers = seed = 0
+    while n_layers < 1000:
+        seed += 1
+        progress, data, how = in_training(seed, SNIP())
+        rng = np.random.default_rng(seed)
+        for i, layer in enumerate(progress.network.layers):
+            n = layer.n_in * layer.n_out
+            weights = rng.integers(-4, 5, size=n)
+            progress.network.layers[i] = SparseLayer.from_keys(
+                range(n), weights, layer.bias, layer.n_in, layer.n_out
+            )
+        progress.optimizer.start(progress.network)
+        data = replace(data, sample_weight=None)
+        counts = [
+            int(rng.integers(1, x.n_in * x.n_out + 1)) for x in progress.network.layers
+        ]
+        network = progress.network.copy()
+        begin(progress, data, replace(how, shuffle=False), counts)
+
+        used = data.row_ids[:7]
+        gradients = naive_methods.gradients(network, data, used)
+        for layer, gradient, kept, n in zip(
+            network.layers, gradients, progress.network.layers, counts, strict=True
+        ):
+            saliency = np.abs(naive.to_dense(layer) * gradient).ravel()
+            assert kept.nnz == n
+            chosen, rest = kept.keys, np.setdiff1d(layer.keys, kept.keys)
+            # Sums of whole numbers over seven rows: equal up to the division by 7.
+            if len(rest):
+                lowest, highest = saliency[chosen].min(), saliency[rest].max()
+                assert lowest >= highest - 1e-5 * max(1, highest)
+            n_layers += 1
+
+
+def test_layers_of_whole_numbers_are_of_all_kinds():
+    kinds = {
+        (layer.nnz == 0, layer.is_full)
+        for layer in (whole_layer(np.random.default_rng(s), 3, 2) for s in range(200))
+    }
+    assert kinds == {(False, False), (True, False), (False, True)}

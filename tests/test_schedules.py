@@ -82,3 +82,12 @@ def test_adaptive_falls_in_a_fit_that_does_not_get_better():
     model = small(learning_rate="adaptive", learning_rate_init=1e-12, max_iter=12)
     rates = [r["learning_rate"] for r in model.fit(X, y).history_]
     assert rates[-1] < rates[0]
+
+
+def test_a_mapping_gives_the_factors_of_the_epochs():
+    X, y = classes()
+    model = small(
+        learning_rate={2: 0.5, 3: 0.1}, learning_rate_init=0.1, max_iter=5
+    ).fit(X, y)
+    rates = [r["learning_rate"] for r in model.history_]
+    assert rates == pytest.approx([0.1, 0.1, 0.05, 0.005, 0.005])

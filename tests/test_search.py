@@ -1,45 +1,68 @@
-"""The search for neurons that fire alike equals brute force, however it is cut up."""
+"""The search for the best places equals brute force, however it is cut up."""
 
 import _thread
+import math
 import os
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import naive
 from cofire import engine
 from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
-from engine_cases import examples, random_network
-from oracle import DenseNetwork, activate, finish
+from cofire.network import ACTIVATIONS, OUTPUTS, SparseNetwork
+from engine_cases import examples, random_network, random_targets
+from oracle import DenseNetwork, activate, finish, slope, wanted
 
 SIMD_LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
-# Around the widths of a vector, of a tile (64) and of a chunk (768).
-N_ROWS = (0, 1, 5, 8, 9, 16, 17, 63, 64, 65, 100, 129, 767, 769, 1600)
+KINDS = ("floats", "bytes", "sparse")
+# Around the widths of a vector, of a tile (64) and of a chunk (768), and around the
+# number up to which sums are made in double (256).
+N_ROWS = (0, 1, 5, 8, 9, 16, 17, 63, 64, 65, 100, 129, 255, 256, 257, 767, 769, 1600)
+# By what weights and targets are multiplied so that activations are whole numbers in
+# float32: tanh is -1, 0 or 1 at multiples of 32; 0.01f * 100 is rounded to 1.
+SIZES = {"relu": 1, "identity": 1, "tanh": 32, "leaky_relu": 100}
+
+of_every_score = pytest.mark.parametrize("score", engine.SCORES)
+of_all_ties = pytest.mark.parametrize("ties", engine.TIES)
 
 
 # ---- cases whose sums float32 holds exactly ------------------------------------------
 
 
-def whole_layer(rng, n_in, n_out, dead):
-    """At most two connections a neuron, weights 1 or -1; some neurons never fire."""
+def whole_layer(rng, n_in, n_out, dead, size):
+    """At most two connections a neuron, weights ±size; some neurons never fire."""
     mask = np.zeros((n_out, n_in), bool)
     mask[np.arange(n_out), rng.integers(n_in, size=n_out)] = True
     mask[np.arange(n_out), rng.integers(n_in, size=n_out)] = True
     mask[rng.random(n_out) < dead / 2] = False
     keys = np.flatnonzero(mask)
-    weights = rng.choice([-1.0, 1.0], size=len(keys))
+    weights = size * rng.choice([-1.0, 1.0], size=len(keys))
     bias = rng.integers(-1, 2, size=n_out).astype(np.float32)
     bias[rng.random(n_out) < dead] = -100
-    return SparseLayer.from_keys(keys, weights, bias, n_in, n_out)
+    return SparseLayer.from_keys(keys, weights, size * bias, n_in, n_out)
+
+
+def as_floats(x):
+    """Rounded to float32, as the engine holds what it finds."""
+    return x.astype(np.float32).astype(np.float64)
+
+
+def unit(x):
+    """The largest whole number of which all of x are multiples; 0 if there is none."""
+    whole = np.abs(x).astype(np.int64)
+    if (whole != np.abs(x)).any():
+        return 0
+    return max(1, int(np.gcd.reduce(whole, axis=None)))
 
 
 @dataclass
@@ -55,6 +78,9 @@ class Case:
     n_wanted: list[int]
     seed: int = 7
     epoch: int = 3
+    score: str = "cosine"
+    ties: str = "random"
+    targets: np.ndarray | None = None
 
     @classmethod
     def random(
@@ -69,19 +95,24 @@ class Case:
         activation="relu",
         fullness=0.3,
         wish=0.5,
+        **more,
     ):
-        """Draw whole numbers; `wish` is the share of the free places that is wanted."""
+        """Draw whole numbers; `wish` is the share of the free places that is wanted.
+
+        For a `dead` share of the outputs the targets are what the network says.
+        """
         rng = np.random.default_rng(seed)
         shapes = zip(sizes[:-1], sizes[1:], strict=True)
-        layers = [whole_layer(rng, *shape, dead) for shape in shapes]
+        size = SIZES[activation]
+        layers = [whole_layer(rng, *shape, dead, size) for shape in shapes]
         network = SparseNetwork(layers, activation, "identity")
         X = rng.integers(0 if kind == "bytes" else -3, 4, size=(n_rows + 2, sizes[0]))
         X[:, rng.random(sizes[0]) < dead] = 0
         if kind == "sparse":
             X[rng.random(X.shape) < 0.6] = 0
-        weight = rng.integers(1, 4, size=len(X)).astype(np.float32)
+        weight = rng.integers(0, 4, size=len(X)).astype(np.float32)
         free = [rng.random(x.n_in * x.n_out) >= fullness for x in layers]
-        return cls(
+        case = cls(
             network,
             as_rows(X, kind),
             X.astype(np.float64),
@@ -91,7 +122,13 @@ class Case:
             [int(wish * f.sum()) for f in free],
             int(rng.integers(2**31)),
             int(rng.integers(1000)),
+            **more,
         )
+        targets = size * rng.integers(-3, 4, size=(len(X), sizes[-1]))
+        told = rng.random(sizes[-1]) < dead
+        targets[:, told] = case.levels(slice(None))[-1][:, told]
+        case.targets = targets.astype(np.float32)
+        return case
 
     def search(self, n_threads=1, **changes):
         how = {
@@ -101,30 +138,80 @@ class Case:
             "n_wanted": self.n_wanted,
             "seed": self.seed,
             "epoch": self.epoch,
+            "score": self.score,
+            "ties": self.ties,
+            "targets": self.targets if self.score == "gradient" else None,
         }
         how |= changes
-        return engine.most_similar(self.network, self.rows, n_threads=n_threads, **how)
+        return engine.best_places(self.network, self.rows, n_threads=n_threads, **how)
 
-    def levels(self):
+    def levels(self, rows=None):
         """What each level shows for the rows in use: (n_used, n_neurons) each."""
-        x = self.dense[self.row_ids]
-        *hidden, last = DenseNetwork(self.network).sums(x)
-        hidden = [activate(z, self.network.activation) for z in hidden]
-        return [x, *hidden, finish(last, self.network.output)]
+        dense = DenseNetwork(self.network)
+        levels = [self.dense[self.row_ids if rows is None else rows]]
+        for i in range(len(dense.layers)):
+            z = self.sums(dense, levels, i)
+            if i + 1 < len(dense.layers):
+                levels.append(as_floats(activate(z, self.network.activation)))
+            else:
+                levels.append(as_floats(finish(z, self.network.output)))
+        return levels
+
+    @staticmethod
+    def sums(dense, levels, i):
+        return levels[i] @ dense.weights[i].T + dense.biases[i]
+
+    def deltas(self):
+        """The gradients of each row's loss at the sums of each level but the inputs."""
+        dense, levels = DenseNetwork(self.network), self.levels()
+        error = levels[-1] - wanted(self.targets[self.row_ids], levels[-1].shape[1])
+        deltas = [as_floats(error)]
+        for i in reversed(range(1, len(dense.layers))):
+            slopes = slope(self.sums(dense, levels, i - 1), self.network.activation)
+            deltas.insert(0, as_floats(deltas[0] @ dense.weights[i] * slopes))
+        return deltas
+
+    @property
+    def weight(self):
+        """Of the rows in use."""
+        if self.sample_weight is None:
+            return np.ones(len(self.row_ids))
+        return self.sample_weight[self.row_ids].astype(np.float64)
+
+    def pairs(self):
+        """Per layer what its inputs and its outputs show."""
+        levels = self.levels()
+        outputs = self.deltas() if self.score == "gradient" else levels[1:]
+        return zip(levels[:-1], outputs, strict=True)
+
+    def sums_are_exact(self):
+        """Whether float32 holds every sum on the way, in whatever order it is made."""
+
+        def holds(sums, unit):
+            return np.max(sums, initial=0) < 2**24 * unit
+
+        dense, found = DenseNetwork(self.network), []
+        for w, bias, (a, b) in zip(
+            dense.weights, dense.biases, self.pairs(), strict=True
+        ):
+            step = math.gcd(unit(a) * unit(w), unit(bias))
+            found.append(holds(np.abs(a) @ np.abs(w.T) + np.abs(bias), step))
+            if self.score == "gradient":
+                found.append(holds(np.abs(b) @ np.abs(w), unit(b) * unit(w)))
+            if len(self.row_ids) > 256:
+                sums = naive.products(np.abs(a), np.abs(b), self.weight)
+                found.append(holds(sums, unit(a) * unit(b)))
+                squares = (self.weight[:, None] * a * a).sum(axis=0)
+                found.append(holds(squares, unit(a) ** 2))
+        return all(found)
 
     def ranks(self):
-        weight = np.ones(len(self.dense))
-        if self.sample_weight is not None:
-            weight = self.sample_weight.astype(np.float64)
-        levels = self.levels()
-        return [
-            naive.cosine_ranks(a, b, weight[self.row_ids])
-            for a, b in zip(levels[:-1], levels[1:], strict=True)
-        ]
+        return [naive.ranks(self.score, a, b, self.weight) for a, b in self.pairs()]
 
     def brute_force(self):
+        how = {"seed": self.seed, "epoch": self.epoch, "ties": self.ties}
         return [
-            naive.best_places(r, kept, n, seed=self.seed, layer=i, epoch=self.epoch)
+            naive.best_places(r, kept, n, layer=i, **how)
             for i, (r, kept, n) in enumerate(
                 zip(self.ranks(), self.kept, self.n_wanted, strict=True)
             )
@@ -144,29 +231,62 @@ def assert_same_places(actual, expected):
         np.testing.assert_array_equal(a, b, err_msg=f"layer {i}")
 
 
+def assert_as_brute_force(case, n_threads=1):
+    places, n_firing = case.search(n_threads)
+    assert_same_places(places, case.brute_force())
+    used = case.weight > 0
+    assert n_firing == [int((x[used] != 0).any(axis=0).sum()) for x in case.levels()]
+
+
 # ---- equal to brute force ------------------------------------------------------------
 
 widths = st.sampled_from([1, 2, 3, 4, 5, 7, 12, 25, 50])
 
 
-@examples(400)
+@of_every_score
+@of_all_ties
+@examples(60)
 @given(
     seed=st.integers(0, 2**32 - 1),
     sizes=st.lists(widths, min_size=2, max_size=5),
     n_rows=st.sampled_from(N_ROWS),
-    kind=st.sampled_from(["floats", "bytes", "sparse"]),
+    kind=st.sampled_from(KINDS),
     weighted=st.booleans(),
     dead=st.sampled_from([0.0, 0.2, 0.9]),
-    activation=st.sampled_from(["relu", "identity"]),
+    activation=st.sampled_from(ACTIVATIONS),
     fullness=st.sampled_from([0.0, 0.05, 0.5, 0.97, 1.0]),
     wish=st.sampled_from([0.0, 0.01, 0.1, 0.6, 1.0]),
     n_threads=st.sampled_from([1, 2, 3, 8]),
 )
-def test_the_places_are_those_of_brute_force(seed, n_threads, **how):
-    case = Case.random(seed, **how)
-    places, n_firing = case.search(n_threads)
-    assert_same_places(places, case.brute_force())
-    assert n_firing == [int((x != 0).any(axis=0).sum()) for x in case.levels()]
+def test_the_places_are_those_of_brute_force(
+    score, ties, seed, n_rows, n_threads, **how
+):
+    if how["activation"] == "leaky_relu":  # whole numbers that only double can sum
+        n_rows = min(n_rows, 256)
+    case = Case.random(seed, n_rows=n_rows, score=score, ties=ties, **how)
+    assume(case.sums_are_exact())
+    assert_as_brute_force(case, n_threads)
+
+
+@of_every_score
+@of_all_ties
+def test_every_number_of_rows_gives_the_places_of_brute_force(ties, score):
+    for seed, n_rows in enumerate(N_ROWS):
+        activation = ("relu", "identity", "relu", "tanh")[seed % 4]
+        case = Case.random(
+            seed,
+            sizes=(13, 26, 19, 7),
+            n_rows=n_rows,
+            kind=KINDS[(seed + engine.TIES.index(ties)) % 3],
+            weighted=seed % 5 > 1,
+            dead=0.0 if activation == "identity" else 0.2,  # -100 is no small number
+            activation=activation,
+            wish=0.3,
+            score=score,
+            ties=ties,
+        )
+        assert case.sums_are_exact()
+        assert_as_brute_force(case, n_threads=1 + seed % 2)
 
 
 def test_layers_of_several_windows_are_those_of_brute_force():
@@ -175,6 +295,17 @@ def test_layers_of_several_windows_are_those_of_brute_force():
     how = {"dead": 0.02, "wish": 0.1}
     case = Case.random(1, sizes=(30, 1500, 1300, 3), n_rows=300, **how)
     assert_same_places(case.search(2)[0], case.brute_force())
+
+
+@of_every_score
+@of_all_ties
+def test_a_side_of_several_windows_is_ranked_as_one(score, ties):
+    how = {"dead": 0.0, "wish": 0.1, "activation": "identity"}
+    sizes = (1100, 60, 1070)
+    case = Case.random(12, sizes=sizes, n_rows=40, score=score, ties=ties, **how)
+    places, n_firing = case.search(2)
+    assert n_firing == list(sizes)  # more than the 1056 of a window
+    assert_same_places(places, case.brute_force())
 
 
 @pytest.mark.parametrize("output", ["softmax", "sigmoid"])
@@ -209,45 +340,329 @@ def test_real_numbers_are_ranked_to_within_a_rounding(activation, output):
         assert ranks.flat[np.setdiff1d(best, found)].max(initial=lowest) <= lowest + 1
 
 
+def score_bounds(case, a, b):
+    """Per pair the lowest and the highest score that float32 sums may come to.
+
+    They are right to 2**-18 of what their terms could sum to at most; the last factor
+    is the rounding of scores to 17 digits.
+    """
+    squares = [(case.weight[:, None] * x * x).sum(axis=0) for x in (a, b)]
+    if case.score == "euclidean":
+        square = naive.square_distances(a, b, case.weight)
+        error = 2.0**-18 * (squares[0] + squares[1][:, None])
+        roots = [np.sqrt(np.maximum(square + e, 0)) for e in (error, -error)]
+        low, high = (1 / (1 + root) for root in roots)
+    else:
+        size = np.abs(naive.products(a, b, case.weight))
+        error = 2.0**-18 * np.sqrt(squares[0] * squares[1][:, None])
+        low, high = size - error, size + error
+    return low.ravel() * (1 - 2.0**-17), high.ravel() * (1 + 2.0**-17)
+
+
+def with_real_numbers(case, activation, output, seed=3):
+    rng = np.random.default_rng(seed)
+    sizes = [case.dense.shape[1], *(x.n_out for x in case.network.layers)]
+    case.network = random_network(rng, sizes, activation, output)
+    X = rng.normal(size=case.dense.shape).astype(np.float32)
+    case.rows, case.dense = engine.Rows(X), X.astype(np.float64)
+    case.targets = random_targets(rng, output, len(X), sizes[-1])
+    if case.sample_weight is not None:
+        case.sample_weight += np.float32(0.37)
+    return case
+
+
+@pytest.mark.parametrize("n_rows", [200, 1000])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("score", ["hebb", "euclidean", "gradient"])
+def test_no_place_left_out_has_a_higher_score(score, output, activation, n_rows):
+    how = {"n_rows": n_rows, "weighted": True, "wish": 0.15, "score": score}
+    case = Case.random(13, sizes=(23, 40, 30, 10), **how)
+    with_real_numbers(case, activation, output)
+    for i, (found, (a, b)) in enumerate(
+        zip(case.search(2)[0], case.pairs(), strict=True)
+    ):
+        low, high = score_bounds(case, a, b)
+        free = np.setdiff1d(np.arange(low.size), case.kept[i])
+        others = np.setdiff1d(free, found)
+        assert len(np.intersect1d(found, free)) == case.n_wanted[i]
+        assert high[found].min() >= low[others].max()
+        # The bounds are narrow: as good as every place is either in or out.
+        open_to_doubt = (high[free] > low[found].min()) & (
+            low[free] < high[others].max()
+        )
+        assert open_to_doubt.sum() <= 0.05 * len(free)
+
+
+# ---- answers known by eye ------------------------------------------------------------
+
+# Four rows. Input 2 and output 1 are silent, outputs 0 and 2 repeat inputs 0 and 1.
+EYE_INPUTS = np.array([[1, 2, 0], [1, 0, 0], [0, 2, 0], [0, 0, 0]])
+EYE_DELTAS = np.array([[1, 0, 0], [0, -3, 0], [0, 0, 0], [0, 0, 0]])
+# Place 3 o + i. The best first; among equals the lower input, then the lower output.
+EYE_ORDER = {
+    "cosine": [[0, 7], [6, 1], [3, 4, 2, 5, 8]],  # 1, 1/2, and the silent
+    "lowest_cosine": [[3, 4, 2, 5, 8], [6, 1], [0, 7]],
+    "hebb": [[7], [0, 6, 1], [3, 4, 2, 5, 8]],  # 8, 2, and the silent
+    "euclidean": [[0, 7, 5], [3, 2], [6, 1], [4, 8]],  # squares 0, 2, 6, 8
+    "gradient": [[3], [1], [0], [6, 4, 7, 2, 5, 8]],  # 3, 2, 1, 0
+}
+
+
+def eye_case(score, ties):
+    layer = SparseLayer.from_keys([0, 7], [1, 1], np.zeros(3), 3, 3)
+    network = SparseNetwork([layer], "relu", "identity")
+    case = Case(
+        network,
+        as_rows(EYE_INPUTS, "floats"),
+        EYE_INPUTS.astype(np.float64),
+        np.arange(4),
+        None,
+        [np.empty(0, np.int64)],
+        [9],
+        score=score,
+        ties=ties,
+    )
+    case.targets = (case.levels()[1] - EYE_DELTAS).astype(np.float32)
+    return case
+
+
+@of_every_score
+@pytest.mark.parametrize("kept", [[], [0, 3, 5]])
+def test_places_come_in_the_order_known_by_eye(score, kept):
+    case = eye_case(score, "index")
+    order = [p for p in sum(EYE_ORDER[score], []) if p not in kept]
+    for n in range(len(order) + 1):
+        places, n_firing = case.search(kept=[np.array(kept, np.int64)], n_wanted=[n])
+        assert places[0].tolist() == sorted(order[:n])
+        assert n_firing == [2, 2]
+
+
+@of_every_score
+def test_lots_decide_among_equals_and_only_there(score):
+    case = eye_case(score, "random")
+    for n in range(1, 9):
+        found = {
+            tuple(case.search(n_wanted=[n], seed=seed)[0][0].tolist())
+            for seed in range(40)
+        }
+        best, rest = [], EYE_ORDER[score]
+        while len(best) + len(rest[0]) <= n:
+            best, rest = best + rest[0], rest[1:]
+        n_open = n - len(best)
+        for places in found:
+            assert set(best) <= set(places) <= {*best, *rest[0]}
+        # 40 throws: each of the equals is taken sometimes, and left out sometimes
+        if n_open:
+            assert set().union(*found) == {*best, *rest[0]}
+            assert set(best) == set(found.pop()).intersection(*found)
+
+
+@pytest.mark.parametrize("score", ["hebb", "gradient"])
+def test_more_than_16_digits_are_looked_at_but_not_18(score):
+    # Score = input: 2**16 + 1 has 17 binary digits, 2**17 + 1 has 18.
+    X = np.array([[2**16, 2**16 + 1, 2**17, 2**17 + 1, 2**17 + 2]])
+    layer = SparseLayer.from_keys([], [], [1], 5, 1)
+    network = SparseNetwork([layer], "relu", "identity")
+    kept = [np.empty(0, np.int64)]
+    how = {"score": score, "ties": "index", "targets": np.zeros((1, 1), np.float32)}
+    case = Case(network, as_rows(X, "floats"), X, np.arange(1), None, kept, [5], **how)
+    found = [case.search(n_wanted=[n])[0][0].tolist() for n in range(1, 6)]
+    assert found == [[3], [3, 4], [2, 3, 4], [1, 2, 3, 4], [0, 1, 2, 3, 4]]
+
+
+# ---- gradients of places without a connection ----------------------------------------
+
+
+def full_network(network):
+    """The same network with a connection, of weight 0, in every other place."""
+    layers = [naive.with_zeros(layer) for layer in network.layers]
+    return SparseNetwork(layers, network.activation, network.output)
+
+
+def absent_gradients(case):
+    """|gradient| of each place, by the engine, as if it held a connection of 0."""
+    found = engine.gradients(
+        full_network(case.network),
+        case.rows,
+        case.targets,
+        order=case.row_ids,
+        batch_size=len(case.row_ids),
+        sample_weight=case.sample_weight,
+    )
+    shapes = [(layer.n_out, layer.n_in) for layer in case.network.layers]
+    return [
+        np.abs(g.astype(np.float64)).reshape(shape) * case.weight.sum()
+        for g, shape in zip(found, shapes, strict=True)
+    ]
+
+
+@of_all_ties
+@pytest.mark.parametrize("activation", ["relu", "identity", "tanh"])
+@pytest.mark.parametrize("seed", range(8))
+def test_places_are_those_of_connections_of_weight_0(seed, activation, ties):
+    # 64 rows: their mean gradient is as exact as the sum.
+    how = {"activation": activation, "score": "gradient", "ties": ties, "wish": 0.4}
+    case = Case.random(seed, sizes=(17, 21, 14, 6), n_rows=64, dead=0.3, **how)
+    assert case.sums_are_exact()
+    case.kept = [layer.keys for layer in case.network.layers]
+    case.ranks = lambda: [naive.significant(g) for g in absent_gradients(case)]
+    assert_same_places(case.search()[0], case.brute_force())
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("n_rows", [200, 1000])
+def test_real_places_are_those_of_connections_of_weight_0(n_rows, activation, output):
+    how = {"n_rows": n_rows, "weighted": True, "score": "gradient"}
+    case = Case.random(14, sizes=(17, 30, 20, 6), **how)
+    with_real_numbers(case, activation, output, seed=n_rows)
+    case.kept = [layer.keys for layer in case.network.layers]
+    case.n_wanted = [60, 80, 20]
+    error = 2.0**-16 if n_rows == 200 else 2.0**-12  # double sums, float32 sums
+    expected = absent_gradients(case)
+    for found, kept, size in zip(case.search()[0], case.kept, expected, strict=True):
+        others = np.setdiff1d(np.arange(size.size), np.union1d(kept, found))
+        assert len(others) + len(kept) + len(found) == size.size
+        assert size.flat[found].min() >= size.flat[others].max() * (1 - error)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_places_come_in_the_order_of_finite_differences(output):
+    case = Case.random(15, sizes=(4, 5, 3), n_rows=30, score="gradient", weighted=True)
+    with_real_numbers(case, "tanh", output)
+    dense = DenseNetwork(case.network)
+    batch = case.dense[case.row_ids], case.targets[case.row_ids], case.weight
+    case.kept = [layer.keys for layer in case.network.layers]
+    for i, (w, kept) in enumerate(zip(dense.weights, case.kept, strict=True)):
+        free = np.setdiff1d(np.arange(w.size), kept)
+        slopes = []
+        for place in free:
+            w.flat[place] = 1e-5
+            above = dense.loss(*batch)
+            w.flat[place] = -1e-5
+            slopes.append(abs(above - dense.loss(*batch)))
+            w.flat[place] = 0
+        assert (np.diff(np.sort(slopes)) > 1e-4 * np.sort(slopes)[1:]).all()  # distinct
+        best_first = free[np.argsort(slopes)[::-1]]
+        for n in range(1, len(free) + 1):
+            places = case.search(n_wanted=[n if j == i else 0 for j in range(2)])[0]
+            assert places[i].tolist() == sorted(best_first[:n])
+
+
+# ---- what rounding must not decide ---------------------------------------------------
+
+
+@pytest.mark.parametrize("n_rows", [256, 300])
+def test_gradients_whose_squares_float32_cannot_hold_are_ranked(n_rows):
+    case = Case.random(16, sizes=(6, 8, 3), n_rows=n_rows, score="gradient", wish=0.3)
+    with_real_numbers(case, "identity", "identity")
+    case.network.layers[1].weights[:] *= np.float32(1e-25)
+    found = case.search()[0][0]
+    a, b = next(case.pairs())
+    size = np.abs(naive.products(a, b, case.weight)).ravel()
+    others = np.setdiff1d(np.arange(size.size), np.union1d(found, case.kept[0]))
+    assert 0 < size.max() < 1e-20
+    assert size[found].min() >= 0.999 * size[others].max()
+
+
+@pytest.mark.parametrize("n_rows", [256, 1000])
+def test_the_distance_of_equal_neurons_is_0(n_rows):
+    n = 30
+    layer = SparseLayer.from_keys(np.arange(n) * (n + 1), np.ones(n), np.zeros(n), n, n)
+    X = 10 * np.random.default_rng(17).normal(size=(n_rows, n)).astype(np.float32)
+    case = Case(
+        SparseNetwork([layer], "relu", "identity"),
+        engine.Rows(X),
+        X.astype(np.float64),
+        np.arange(n_rows),
+        None,
+        [np.empty(0, np.int64)],
+        [5],
+        score="euclidean",
+        ties="index",
+    )
+    # 30 outputs repeat their inputs: equals, of which the first five are wanted.
+    assert case.search()[0][0].tolist() == [0, 31, 62, 93, 124]
+
+
+@pytest.mark.parametrize("output", ["softmax", "sigmoid"])
+def test_an_output_fires_whatever_is_searched_for(output):
+    # Without connections its sum is 0, but what it says is 1/4 or 1/2.
+    case = Case.random(18, sizes=(5, 4), n_rows=20, score="gradient", dead=0.0)
+    layer = SparseLayer.from_keys([], [], np.zeros(4), 5, 4)
+    case.network = SparseNetwork([layer], "relu", output)
+    case.targets = random_targets(np.random.default_rng(18), output, 22, 4)
+    assert case.search(score="cosine")[1] == [5, 4]
+    assert case.search()[1] == [5, 4]
+
+
 # ---- nothing else matters ------------------------------------------------------------
 
 
-def real_case(seed=5, n_rows=2500):
+def real_case(seed=5, n_rows=2500, **more):
     """Rows and weights where every order of summing gives other bits."""
     rng = np.random.default_rng(seed)
-    case = Case.random(seed, sizes=(40, 150, 90, 5), n_rows=n_rows, wish=0.02)
+    case = Case.random(seed, sizes=(40, 150, 90, 5), n_rows=n_rows, wish=0.02, **more)
+    case.targets = random_targets(rng, "softmax", n_rows + 2, 5)
     case.network = random_network(rng, (40, 150, 90, 5), densities=[0.1, 0.05, 0.2])
     case.rows = engine.Rows(rng.normal(size=(n_rows + 2, 40)).astype(np.float32))
     return case
 
 
+@of_every_score
+@of_all_ties
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
-def test_the_number_of_threads_changes_nothing(n_threads):
-    case = real_case()
+def test_the_number_of_threads_changes_nothing(n_threads, ties, score):
+    case = real_case(score=score, ties=ties)
     places, n_firing = case.search(n_threads)
     expected, expected_firing = case.search(1)
     assert_same_places(places, expected)
     assert n_firing == expected_firing
 
 
-def test_a_layer_is_found_the_same_when_others_are_left_out():
-    case = real_case()
+@of_every_score
+def test_a_layer_is_found_the_same_when_others_are_left_out(score):
+    case = real_case(score=score)
     alone = case.search(n_wanted=[0, case.n_wanted[1], 0])[0]
     assert [len(p) for p in alone] == [0, case.n_wanted[1], 0]
     np.testing.assert_array_equal(alone[1], case.search()[0][1])
 
 
-def test_rows_that_are_not_asked_for_do_not_matter():
-    case = Case.random(6, sizes=(9, 12, 5), n_rows=50)
+@of_every_score
+def test_rows_that_are_not_asked_for_do_not_matter(score):
+    case = Case.random(6, sizes=(9, 12, 5), n_rows=50, score=score)
     expected = case.search()[0]
     X = case.dense.copy()
-    X[np.setdiff1d(np.arange(len(X)), case.row_ids)] = np.nan
+    for array in (X, case.targets):
+        array[np.setdiff1d(np.arange(len(X)), case.row_ids)] = np.nan
     case.rows = as_rows(X, "floats")
     assert_same_places(case.search()[0], expected)
 
 
-def test_a_row_of_weight_two_is_the_row_twice():
-    case = Case.random(7, sizes=(20, 60, 40, 6), n_rows=500, weighted=True)
+@of_every_score
+def test_the_order_of_few_rows_does_not_matter(score):
+    case = real_case(n_rows=256, score=score)
+    expected = case.search()
+    places, n_firing = case.search(row_ids=case.row_ids[::-1].copy())
+    assert_same_places(places, expected[0])
+    assert n_firing == expected[1]
+
+
+@of_every_score
+def test_among_few_real_rows_one_of_weight_two_is_the_row_twice(score):
+    case = real_case(n_rows=100, weighted=True, score=score)
+    twice = np.repeat(case.row_ids, case.sample_weight[case.row_ids].astype(int))
+    expected = case.search(row_ids=twice, sample_weight=None)
+    places, n_firing = case.search()
+    assert_same_places(places, expected[0])
+    assert n_firing == expected[1]
+
+
+@of_every_score
+def test_a_row_of_weight_two_is_the_row_twice(score):
+    how = {"weighted": True, "score": score}
+    case = Case.random(7, sizes=(20, 60, 40, 6), n_rows=500, **how)
     twice = np.repeat(case.row_ids, case.sample_weight[case.row_ids].astype(int))
     expected = case.search(row_ids=twice, sample_weight=None)
     places, n_firing = case.search()
@@ -270,25 +685,35 @@ LEVEL_SCRIPT = """
 import sys, zlib
 from cofire import engine
 from test_search import Case
-case = Case.random(9, sizes=(40, 130, 90, 5), n_rows=1500, weighted=True, wish=0.03)
-places, n_firing = case.search(2)
-print(engine.simd_level(), n_firing, [zlib.crc32(p.tobytes()) for p in places])
+print(engine.simd_level())
+for n_rows in (200, 1500):
+    case = Case.random(
+        9, sizes=(40, 130, 90, 5), n_rows=n_rows, weighted=True, wish=0.03
+    )
+    for case.score in engine.SCORES:
+        for ties in engine.TIES:
+            places, n_firing = case.search(2, ties=ties)
+            print(n_firing, [zlib.crc32(p.tobytes()) for p in places])
 """
+
+
+@cache
+def run_level_script(**environment):
+    path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
+    environment = os.environ | {"PYTHONPATH": path} | environment
+    command = [sys.executable, "-c", LEVEL_SCRIPT]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("level", SIMD_LEVELS)
 def test_every_simd_level_finds_the_same(level):
-    def run(**environment):
-        path = os.pathsep.join([os.path.dirname(__file__), *sys.path])
-        environment = os.environ | {"PYTHONPATH": path} | environment
-        command = [sys.executable, "-c", LEVEL_SCRIPT]
-        return subprocess.run(command, env=environment, capture_output=True, text=True)
-
-    found = run(COFIRE_SIMD=level)
+    found = run_level_script(COFIRE_SIMD=level)
     if "this machine has no such level" in found.stderr:
         pytest.skip(f"no {level} here")
-    assert found.stdout.split()[0] == level, found.stderr
-    assert found.stdout.split()[1:] == run().stdout.split()[1:]
+    name, *lines = found.stdout.splitlines()
+    assert name == level, found.stderr
+    assert len(lines) == 20, found.stderr
+    assert lines == run_level_script().stdout.splitlines()[1:]
 
 
 # ---- manners -------------------------------------------------------------------------
@@ -303,7 +728,9 @@ def wide_case(n, n_rows):
     X = rng.normal(size=(16, n)).astype(np.float32)
     kept = [np.empty(0, np.int64)]
     ids = np.resize(np.arange(16), n_rows)
-    return Case(network, engine.Rows(X), X, ids, None, kept, [n])
+    case = Case(network, engine.Rows(X), X, ids, None, kept, [n])
+    case.targets = X[::-1].copy()
+    return case
 
 
 MEMORY_SCRIPT = """
@@ -315,6 +742,7 @@ case = wide_case(6000, 100)
 wide_case(10, 100).search(2)
 before = peak()
 case.search(2)
+case.search(2, score="gradient", ties="index", targets=case.targets)
 print(peak() - before)
 """
 
@@ -332,8 +760,10 @@ def test_a_layer_of_36_million_pairs_needs_no_memory_for_them():
     assert float(found.stdout) < 40  # as floats they would be 144 MB
 
 
-def test_an_interrupt_ends_the_search_within_a_second():
+@pytest.mark.parametrize("score", ["cosine", "gradient"])
+def test_an_interrupt_ends_the_search_within_a_second(score):
     case = wide_case(2000, 400_000)
+    case.score = score
     started = []
 
     def interrupt():
@@ -357,6 +787,9 @@ def test_an_interrupt_ends_the_search_within_a_second():
         ({"kept": []}, "kept and places: not one array per layer"),
         ({"n_wanted": [21]}, "wanted: more places than are free"),
         ({"sample_weight": np.ones(3, np.float32)}, "sample_weight: not one per row"),
+        ({"score": "sine"}, "score: sine"),
+        ({"score": ""}, "score: "),
+        ({"ties": "coin"}, "ties: coin"),
     ],
 )
 def test_a_wrong_argument_is_named(changes, message):
@@ -371,3 +804,34 @@ def test_arrays_are_not_converted():
         case.search(kept=[case.kept[0].astype(np.int32)])
     with pytest.raises(TypeError):
         case.search(row_ids=case.row_ids.astype(np.int32))
+
+
+LABELS, VALUES = np.zeros(22, np.int32), np.zeros((22, 5), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("output", "targets", "error", "message"),
+    [
+        ("softmax", None, TypeError, "expected int32 class numbers"),
+        ("softmax", VALUES, TypeError, "expected int32 class numbers"),
+        ("softmax", LABELS.astype(np.int64), TypeError, "expected int32 class"),
+        ("softmax", LABELS[:-1], ValueError, "not one per row"),
+        ("softmax", np.append(LABELS, LABELS), ValueError, "not one per row"),
+        ("softmax", LABELS - 1, ValueError, "a class that has no output"),
+        ("softmax", LABELS + 5, ValueError, "a class that has no output"),
+        ("sigmoid", None, TypeError, "expected a contiguous float32 array of two"),
+        ("identity", None, TypeError, "expected a contiguous float32 array of two"),
+        ("identity", LABELS, TypeError, "expected a contiguous float32 array of two"),
+        ("identity", VALUES.astype(np.float64), TypeError, "expected a contiguous"),
+        ("identity", np.asfortranarray(VALUES), TypeError, "expected a contiguous"),
+        ("identity", VALUES[:, 1:].copy(), ValueError, "not one column per output"),
+        ("identity", VALUES[1:], ValueError, "not one per row"),
+    ],
+)
+def test_wrong_targets_are_named(output, targets, error, message):
+    case = Case.random(10, sizes=(4, 5), n_rows=20, score="gradient")
+    case.network = SparseNetwork(case.network.layers, "relu", output)
+    with pytest.raises(error, match=f"targets: {message}"):
+        case.search(targets=targets)
+    right = LABELS if output == "softmax" else VALUES
+    assert len(case.search(targets=right)[0][0]) == case.n_wanted[0]

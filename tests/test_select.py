@@ -10,7 +10,12 @@ from scipy.stats import chisquare
 import naive
 from cofire.layer import SparseLayer
 from cofire.topology.create import create_network
-from cofire.topology.select import random_absent, smallest_magnitude
+from cofire.topology.select import (
+    first_absent,
+    largest,
+    random_absent,
+    smallest_magnitude,
+)
 from strategies import layers
 
 
@@ -104,3 +109,40 @@ def test_random_absent_of_a_huge_layer_costs_no_more_than_its_connections():
     assert drawn.max() > 0.99 * 10**12
     # Ten arrays of int64; the keys of 10**6 rows are counted too.
     assert peak < 10 * 8 * n + 2 * 8 * 10**6
+
+
+@given(layer=layers(), data=st.data())
+def test_first_absent_counts_input_by_input(layer, data):
+    n_places = layer.n_in * layer.n_out
+    also = data.draw(st.sets(st.sampled_from(layer.keys.tolist() or [0])))
+    also = np.array(sorted(also & naive.places(layer)), np.int64)
+    free = [
+        o * layer.n_in + i
+        for i in range(layer.n_in)
+        for o in range(layer.n_out)
+        if o * layer.n_in + i not in naive.places(layer) - set(also.tolist())
+    ]
+    n = data.draw(st.integers(0, len(free)))
+    assert first_absent(layer, n, also=also).tolist() == sorted(free[:n])
+    assert len(first_absent(layer, n_places - layer.nnz)) == n_places - layer.nnz
+
+
+@given(
+    scores=st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1),
+    seed=st.integers(0, 99),
+    data=st.data(),
+)
+def test_the_largest_are_no_smaller_than_the_rest(scores, seed, data):
+    n = data.draw(st.integers(0, len(scores)))
+    chosen = largest(np.array(scores), n, np.random.default_rng(seed)).tolist()
+    rest = [s for k, s in enumerate(scores) if k not in chosen]
+    assert chosen == sorted(set(chosen)) and len(chosen) == n
+    assert not chosen or not rest or min(scores[k] for k in chosen) >= max(rest)
+
+
+def test_ties_among_the_largest_go_by_lot():
+    chosen = {
+        tuple(largest(np.array([1.0, 2, 1]), 2, np.random.default_rng(s)))
+        for s in range(20)
+    }
+    assert chosen == {(0, 1), (1, 2)}

@@ -4,12 +4,15 @@ import numpy as np
 import pytest
 
 from cofire import METHODS, SparseMLPClassifier, engine
+from cofire.callbacks import Callback
 from cofire.errors import DivergenceError
 from cofire.methods import Grown, Method, make_method
 from cofire.methods.set import SET
 from cofire.optimizers import SGD, Adam
+from cofire.rewiring import rewire_network
+from cofire.state import Progress, Settings, TrainingData
 from cofire.topology.create import create_network
-from cofire.training import Progress, Settings, TrainingData, rewire_network, train
+from cofire.training import train
 from estimator_cases import METHODS_ALONE, classes, network_bits, same
 
 SETTINGS = Settings(
@@ -45,7 +48,7 @@ def begin(optimizer=SGD, counts=(40, 20), seed=3, **how):
     return progress, data
 
 
-class Recorder:
+class Recorder(Callback):
     """A callback that writes down what it was told, and stops at an epoch."""
 
     def __init__(self, log, name="", stop_at=None):
@@ -98,11 +101,11 @@ def test_going_on_gives_the_bits_of_going_through(name, optimizer, schedule):
     assert [r["loss"] for r in through.history] == [r["loss"] for r in resumed.history]
 
 
-def test_rewiring_opens_an_epoch_but_never_the_first():
+def test_rewiring_opens_the_epochs_that_the_method_says():
     progress, data = begin()
     topologies = []
 
-    class Watch:
+    class Watch(Callback):
         def on_epoch_end(self, progress, record):
             topologies.append([layer.keys for layer in progress.network.layers])
 
@@ -112,8 +115,8 @@ def test_rewiring_opens_an_epoch_but_never_the_first():
     changed = [
         not same(a, b) for a, b in zip([first, *topologies], topologies, strict=False)
     ]
-    assert changed == [False, True, False, True, False]
-    assert ["replaced" in record for record in progress.history] == changed
+    assert changed == [True, True, False, True, False]
+    assert [any(record["replaced"]) for record in progress.history] == changed
 
 
 def test_all_callbacks_are_told_in_order_then_any_may_stop():
@@ -238,7 +241,8 @@ def test_moments_stay_with_their_connections(optimizer):
         for k, moment in enumerate(state.weights):
             moment[:] = np.arange(1, len(moment) + 1) + 1000 * k
     before = list(progress.network.layers)
-    record = rewire_network(progress, data, replace(SETTINGS, method=Telling()))
+    settings = replace(SETTINGS, method=Telling())
+    record = rewire_network(progress, data, settings).record()
     assert record["replaced"] == [12, 6]
     assert record["random_share"] == [1 / 12, 1 / 6]
     for i, (old, new) in enumerate(zip(before, progress.network.layers, strict=True)):
@@ -260,17 +264,17 @@ def test_no_more_is_replaced_than_there_are_places_to_go_to():
 
 def test_similarity_is_that_of_the_network_before_the_drop(monkeypatch):
     calls = []
-    most_similar = engine.most_similar
+    best_places = engine.best_places
 
     def spy(network, rows, **more):
         calls.append((network.copy(), more))
-        return most_similar(network, rows, **more)
+        return best_places(network, rows, **more)
 
-    monkeypatch.setattr(engine, "most_similar", spy)
+    monkeypatch.setattr(engine, "best_places", spy)
     progress, data = begin()
     weight = np.linspace(0.5, 2, 90, dtype=np.float32)
     data = replace(data, sample_weight=weight, row_ids=np.arange(5, 90))
-    before = progress.network.copy()
+    before, progress.epoch = progress.network.copy(), 1
     rewire_network(progress, data, replace(SETTINGS, method=make_method("ctre_sim")))
     ((network, more),) = calls
     assert same(network_bits(network), network_bits(before))
@@ -278,6 +282,40 @@ def test_similarity_is_that_of_the_network_before_the_drop(monkeypatch):
     assert [len(kept) for kept in more["kept"]] == [40 - 12, 20 - 6]
     assert np.array_equal(more["row_ids"], np.arange(5, 90))
     assert more["sample_weight"] is weight
+
+
+@dataclass(frozen=True)
+class Careless(SET):
+    """Grows what it is told."""
+
+    answer: object = None
+
+    def grow(self, layer, dropped, n, context):
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (np.arange(12), TypeError, "Careless.grow must return a Grown, got ndarray"),
+        (Grown(np.arange(11), 0), ValueError, "12 whole numbers.* got 11 of int64"),
+        (Grown(np.arange(12.0), 0), ValueError, "12 whole numbers.* got 12 of float64"),
+        (Grown(np.arange(12), 13), ValueError, r"n_random must lie in \[0, 12\]"),
+        (
+            Grown(np.arange(12), 0),
+            ValueError,
+            "grown: place . still has its connection",
+        ),
+    ],
+    ids=str,
+)
+def test_a_careless_method_is_told_and_changes_nothing(answer, error, message):
+    progress, data = begin()
+    before = network_bits(progress.network.copy())
+    method = Careless(answer=answer)
+    with pytest.raises(error, match=message):
+        rewire_network(progress, data, replace(SETTINGS, method=method))
+    assert same(network_bits(progress.network), before)
 
 
 # ---- leaving the finite numbers ------------------------------------------------------
@@ -354,3 +392,84 @@ def test_a_warm_start_forgets_what_was_best():
     model.fit(X, y, X_val=X, y_val=1 - y)  # now everything is the other way round
     assert model.best_validation_score_ == max(model.validation_scores_[4:])
     assert model.history_[4]["stalled_epochs"] == 0
+
+
+# ---- the record ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_record_tells_the_same_things(name):
+    settings = replace(SETTINGS, method=METHODS[name]())
+    progress, data = begin()
+    train(progress, data, settings, n_epochs=3)
+    scored, data = begin(validate=lambda network: (0.5, 1.0))
+    train(scored, data, settings, n_epochs=3)
+    for record in progress.history + scored.history:
+        assert set(record) == {
+            *("epoch", "loss", "learning_rate", "alive"),
+            *("replaced", "random_share", "random_phase", "switched"),
+            *("validation_score", "validation_loss", "stalled_epochs"),
+            *("train_seconds", "rewire_seconds", "evaluate_seconds"),
+        }
+        assert len(record["replaced"]) == len(record["random_share"]) == 2
+        assert len(record["alive"]) == 1
+    assert progress.history[2]["stalled_epochs"] is None
+    assert [r["stalled_epochs"] for r in scored.history] == [0, 1, 2]
+
+
+# ---- the rows a search looks at ------------------------------------------------------
+
+
+def rows_searched(monkeypatch, method, **how):
+    """Row numbers of each search in four epochs, and the order of each epoch."""
+    searched, orders = [], []
+    best_places, train_epoch = engine.best_places, engine.train_epoch
+
+    def search(network, rows, *, row_ids, **more):
+        searched.append(row_ids.tolist())
+        return best_places(network, rows, row_ids=row_ids, **more)
+
+    def epoch(*arguments, order, **more):
+        orders.append(order.tolist())
+        return train_epoch(*arguments, order=order, **more)
+
+    monkeypatch.setattr(engine, "best_places", search)
+    monkeypatch.setattr(engine, "train_epoch", epoch)
+    progress, data = begin()
+    data = replace(data, row_ids=np.arange(3, 88))  # 85: four batches of 20 and 5 more
+    train(progress, data, replace(SETTINGS, method=method, **how), n_epochs=4)
+    return searched, orders
+
+
+def test_ctre_looks_at_all_rows_or_at_a_fresh_share(monkeypatch):
+    searched, _ = rows_searched(monkeypatch, make_method("ctre_sim"))
+    assert searched == [list(range(3, 88))] * 3
+    searched, _ = rows_searched(monkeypatch, make_method("ctre_sample4"))
+    for rows in searched:
+        assert len(set(rows)) == len(rows) == 21  # floor(85 / 4)
+        assert set(rows) <= set(range(3, 88))
+    assert len({tuple(sorted(rows)) for rows in searched}) == 3
+    searched, _ = rows_searched(monkeypatch, make_method("ctre_sim", {"rows": 0.001}))
+    assert [len(rows) for rows in searched] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_the_last_batch_is_that_of_the_epoch_before(monkeypatch, shuffle):
+    method = make_method("ctre_sim", {"rows": "last_batch"})
+    searched, orders = rows_searched(monkeypatch, method, shuffle=shuffle)
+    assert searched == [order[80:] for order in orders[:3]]
+    searched, orders = rows_searched(
+        monkeypatch, method, shuffle=shuffle, drop_last=True
+    )
+    assert searched == [order[60:80] for order in orders[:3]]
+    searched, orders = rows_searched(monkeypatch, method, batch_size=200)
+    assert searched == orders[:3]
+
+
+def test_rigl_looks_at_the_batch_to_come_or_at_a_random_one(monkeypatch):
+    searched, orders = rows_searched(monkeypatch, make_method("rigl"))
+    assert searched == [order[:20] for order in orders]
+    method = make_method("rigl", {"batch": "random_batch"})
+    searched, _ = rows_searched(monkeypatch, method, shuffle=False)
+    assert all(len(set(rows)) == 20 for rows in searched)
+    assert len({tuple(sorted(rows)) for rows in searched}) == 4

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cofire import profiles
     from cofire.checkup import doctor
     from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
     from cofire.methods import METHODS
@@ -11,7 +12,14 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["METHODS", "SparseMLPClassifier", "SparseMLPRegressor", "doctor", "load"]
+__all__ = [
+    "METHODS",
+    "SparseMLPClassifier",
+    "SparseMLPRegressor",
+    "doctor",
+    "load",
+    "profiles",
+]
 
 # Where the public names live. They are imported when asked for, so that `cofire --help`
 # need not wait for scikit-learn: 0.1 s, where `import sklearn` alone takes 1.0 s
@@ -28,6 +36,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
+    if name == "profiles":
+        return import_module("cofire.profiles")
     if name not in _HOMES:
         raise AttributeError(f"module 'cofire' has no attribute {name!r}")
     globals()[name] = value = getattr(import_module(_HOMES[name]), name)

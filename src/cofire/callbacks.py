@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from cofire.training import Progress, Record
+from cofire.rewiring import Rewiring
+from cofire.state import Progress, Record
+from cofire.topology.places import find, merge
 
 
 class Callback:
@@ -15,6 +17,11 @@ class Callback:
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         """Called once, before the first epoch."""
 
+    def on_rewired(
+        self, progress: Progress, rewiring: Rewiring, record: Record
+    ) -> None:
+        """Called after each rewiring, which opens the epoch of this record."""
+
     def on_epoch_end(self, progress: Progress, record: Record) -> bool | None:
         """Called after each epoch; True ends the training."""
 
@@ -23,13 +30,20 @@ class Callback:
 
 
 class EarlyStopping(Callback):
-    """Stop once the validation score has not improved for `patience` epochs."""
+    """Stop once the validation score has not improved for `patience` epochs.
+
+    Where a method switches from one phase to the other, the second phase gets as many.
+    """
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
 
     def on_epoch_end(self, progress: Progress, record: Record) -> bool:
-        return record.get("stalled_epochs", 0) >= self.patience
+        stalled = record["stalled_epochs"] or 0
+        if record["switched"]:
+            records = progress.history[progress.first_epoch :]
+            stalled = min(stalled, sum(r["switched"] for r in records) - 1)
+        return stalled >= self.patience
 
 
 class Monitor(Callback):
@@ -65,6 +79,50 @@ class Monitor(Callback):
     def on_train_end(self, progress: Progress) -> None:
         # It holds the data prepared for the engine: not for a pickle.
         del self._evaluate
+
+
+class RewiringStudy(Callback):
+    """Look closely at each rewiring; its epoch's record in `history_` then also tells
+
+    loss_before_rewiring, loss_after_rewiring: the mean loss on the rows to learn from;
+    tried_share: per layer, the share of all places that ever held a connection;
+    candidate_overlap: per layer, the share of what the search found that it had found
+    in the search before, None where there is none.
+
+    It costs two predictions of all rows at each rewiring, and memory for the places
+    that were ever tried. One object studies one fit (and its continuations).
+    """
+
+    def __init__(self) -> None:
+        self._tried: list[Any] = []
+        self._found: list[Any] | None = None
+
+    def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
+        if progress.epoch == 0:
+            self._tried = [layer.keys for layer in progress.network.layers]
+            self._found = None
+
+    def on_rewired(
+        self, progress: Progress, rewiring: Rewiring, record: Record
+    ) -> None:
+        layers = rewiring.after.layers
+        self._tried = list(map(merge, self._tried, rewiring.grown))
+        found, before = rewiring.candidates, self._found
+        measure = rewiring.data.measure
+        assert measure is not None  # every estimator has one
+        record["loss_before_rewiring"] = measure(rewiring.before)[1]
+        record["loss_after_rewiring"] = measure(rewiring.after)[1]
+        record["tried_share"] = [
+            len(tried) / (layer.n_in * layer.n_out)
+            for tried, layer in zip(self._tried, layers, strict=True)
+        ]
+        record["candidate_overlap"] = None
+        if found is not None and before is not None:
+            record["candidate_overlap"] = [
+                float((find(a, b) >= 0).mean()) if len(b) else None
+                for a, b in zip(before, found, strict=True)
+            ]
+        self._found = found
 
 
 class ProgressDisplay(Callback):

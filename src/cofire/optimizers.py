@@ -53,10 +53,10 @@ class Optimizer:
 
     def follow(self, i: int, origin: np.ndarray) -> None:
         """Carry layer i's moments over a rewiring; new connections start from rest."""
-        is_new = origin < 0
+        stayed = origin >= 0
         for m, moment in enumerate(self.state[i].weights):
-            moved = moment[origin]
-            moved[is_new] = 0.0
+            moved = np.zeros(len(origin), np.float32)
+            moved[stayed] = moment[origin[stayed]]
             self.state[i].weights[m] = moved
 
     def settings(self) -> dict[str, float | bool]:

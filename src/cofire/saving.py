@@ -1,6 +1,6 @@
 """save, load: what of a fitted estimator goes into a file, and how it comes back."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -156,15 +156,19 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
     parameters = {name: decode(value) for name, value in plain.items()}
     for name in parameters.keys() - known._get_param_names():
         raise unknown_name("parameter", name, known._get_param_names())
-    if isinstance(parameters.get("method"), dict):
-        parameters["method"] = _restore_method(**parameters["method"])
+    method = parameters.get("method")
+    if isinstance(method, dict):
+        parameters["method"] = _restore_method(**method)
+    elif isinstance(method, str):
+        _known_method(method)
     return parameters
 
 
 def _describe_method(method: Method) -> Document:
-    for name, known in METHODS.items():
+    for name, known in METHODS.loaded().items():
         if type(method) is known:
-            return {"name": name, "settings": asdict(method)}
+            settings = {field: getattr(method, field) for field in field_names(known)}
+            return {"name": name, "settings": settings}
     raise ValueError(
         f"method: {type(method).__name__} cannot be stored in a model file, only "
         f"those of METHODS: {', '.join(METHODS)}."
@@ -172,6 +176,16 @@ def _describe_method(method: Method) -> Document:
 
 
 def _restore_method(name: str, settings: Document) -> Method:
-    known = METHODS[name]
+    known = _known_method(name)
     demand(settings.keys() <= field_names(known), f"{name}: unknown settings")
     return known(**settings)
+
+
+def _known_method(name: str) -> type[Method]:
+    """A file does not make anything be imported: not even an installed package."""
+    if name not in METHODS.loaded():
+        raise ValueError(
+            f"its method {name!r} is not one of cofire's. If an installed package adds "
+            f"it, say cofire.METHODS[{name!r}] first."
+        )
+    return METHODS.loaded()[name]

@@ -11,7 +11,7 @@ from cofire.layer import SparseLayer
 from cofire.network import SparseNetwork
 from cofire.optimizers import SGD, Adam, LayerState, Optimizer
 from cofire.plain import decode, encode
-from cofire.training import Progress
+from cofire.state import Progress
 
 OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam}
 

@@ -34,6 +34,14 @@ CATALOG = {
         "600 official validation rows are the test set",
         licence="UCI states CC BY 4.0 for its data sets; the copied repository none",
     ),
+    "isolet": Entry(
+        title="Isolet: spoken letters, 26 classes",
+        sha256="948bc4b9790fed2fa82876a23c694a3af80987c90a77e09e287badd49baebc78",
+        features="617 numbers in -1..1 with four decimals: spectral and contour "
+        "features of a spoken letter",
+        source="UCI ISOLET (Cole and Fanty), the official parts isolet1-4 and isolet5",
+        licence="UCI states CC BY 4.0 for its data sets",
+    ),
 }
 
 
@@ -64,11 +72,13 @@ def load(name: str) -> Dataset:
         raise unknown_name("data set", name, CATALOG)
     entry = CATALOG[name]
     with np.load(io.BytesIO(_checked(locate(name), entry.sha256))) as arrays:
+        # Some hold whole numbers to be multiplied with a number.
+        scale = arrays["scale"] if "scale" in arrays else 1
         return Dataset(
             name,
-            arrays["X_train"].astype(np.float32),
+            (arrays["X_train"] * scale).astype(np.float32),
             arrays["y_train"].astype(np.int64),
-            arrays["X_test"].astype(np.float32),
+            (arrays["X_test"] * scale).astype(np.float32),
             arrays["y_test"].astype(np.int64),
             entry.features,
             entry.source,

@@ -11,19 +11,25 @@ import cofire.engine._native as _native
 from cofire.errors import DivergenceError
 from cofire.layer import SparseLayer
 from cofire.network import SparseNetwork
-from cofire.optimizers import LayerState, Optimizer
+from cofire.optimizers import SGD, LayerState, Optimizer
 
 __all__ = [
+    "SCORES",
+    "TIES",
     "EpochStats",
     "Rows",
     "available_cores",
-    "most_similar",
+    "best_places",
+    "gradients",
     "predict",
     "simd_level",
     "train_epoch",
 ]
 
 simd_level = _native.simd_level
+
+SCORES = ("cosine", "lowest_cosine", "hebb", "euclidean", "gradient")
+TIES = ("random", "index")
 
 
 def available_cores() -> int:
@@ -144,7 +150,39 @@ def predict(network: SparseNetwork, rows: Rows, *, n_threads: int = 1) -> np.nda
     return out
 
 
-def most_similar(
+def gradients(
+    network: SparseNetwork,
+    rows: Rows,
+    targets: np.ndarray,
+    *,
+    order: np.ndarray,
+    batch_size: int,
+    alpha: float = 0.0,
+    sample_weight: np.ndarray | None = None,
+    n_threads: int = 1,
+) -> list[np.ndarray]:
+    """Gradient of each existing connection's weight, summed over the batches.
+
+    One float32 array per layer, aligned with its connections; the loss includes the L2
+    term of `alpha`. The network stays as it is.
+    """
+    # With momentum 1 the velocity is the sum of the gradients; the steps have size 0.
+    sums = SGD(learning_rate=0.0, alpha=alpha, momentum=1.0, nesterov=False)
+    sums.start(network)
+    train_epoch(
+        network.copy(),
+        sums,
+        rows,
+        targets,
+        order=order,
+        batch_size=batch_size,
+        sample_weight=sample_weight,
+        n_threads=n_threads,
+    )
+    return [state.weights[0] for state in sums.state]
+
+
+def best_places(
     network: SparseNetwork,
     rows: Rows,
     *,
@@ -153,23 +191,35 @@ def most_similar(
     n_wanted: list[int],
     seed: int,
     epoch: int,
+    score: str = "cosine",
+    ties: str = "random",
+    targets: np.ndarray | None = None,
     sample_weight: np.ndarray | None = None,
     n_threads: int = 1,
 ) -> tuple[list[np.ndarray], list[int]]:
-    """Find per layer the `n_wanted` places whose two neurons fire most alike.
+    """Find per layer the `n_wanted` places with the highest score, outside `kept`.
 
-    Alike is the absolute cosine of their activations over the rows in `row_ids`
-    (int64), weighted by `sample_weight` (float32, one per row of `rows`); what follows
-    the last layer is its output function. Scores are rounded to multiples of 2**-16,
-    and a random number of (`seed`, layer, `epoch`, place) decides among equals.
-    Candidates are all places outside `kept` (per layer ascending int64). Returns the
-    places per layer, ascending, and per level, inputs first, the number of neurons
-    that fire for some row.
+    With the two neurons' activations a and b over the rows in `row_ids` (int64), sums
+    weighted by `sample_weight` (float32, one per row of `rows`), the score is
+
+    - "cosine": |a . b| / (|a| |b|), 0 where one never fires, to multiples of 2**-16;
+    - "lowest_cosine": the same, lowest first;
+    - "hebb": |a . b|, to 17 significant binary digits, as the rest;
+    - "euclidean": 1 / (1 + |a - b|), where |a - b|^2 below 2**-20 of |a|^2 + |b|^2
+      is taken for 0;
+    - "gradient": |a . d| with d the gradient of the loss at the output neuron before
+      its activation function, that is |gradient| of the weight; it needs `targets`.
+
+    What follows the last layer is its output function. Among equals a random number of
+    (`seed`, layer, `epoch`, place) decides, or with `ties` "index" the lower input and
+    then the lower output. `kept` are ascending int64 places per layer. Returns the
+    places per layer, ascending, and per level, inputs first, the number of neurons that
+    fire for some row.
 
     The same for any `n_threads`. Never holds more than a window of the pairs.
     """
     places = [np.empty(n, np.int64) for n in n_wanted]
-    n_firing = _native.most_similar(
+    n_firing = _native.best_places(
         layers=_native_layers(network),
         activation=network.activation,
         output=network.output,
@@ -178,6 +228,9 @@ def most_similar(
         sample_weight=sample_weight,
         kept=kept,
         places=places,
+        score=score,
+        ties=ties,
+        targets=targets,
         seed=seed,
         epoch=epoch,
         n_threads=n_threads,

@@ -23,11 +23,15 @@ from cofire.estimators.sklearn_callbacks import (
     sklearn_context,
     with_callbacks,
 )
-from cofire.methods import make_method
 from cofire.network import SparseNetwork
+from cofire.rewiring import begin
+from cofire.state import Progress, Settings, TrainingData
 from cofire.threads import n_threads
 from cofire.topology.create import create_network
-from cofire.training import Progress, Settings, TrainingData, train
+from cofire.topology.density import full_counts
+from cofire.training import train
+
+Scorer = Callable[[SparseNetwork], tuple[float, float]]
 
 
 class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
@@ -126,8 +130,11 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
                 X, targets, weight, row_ids, X_val, y_val, sample_weight_val
             )
             self._check_there_is_a_batch(len(row_ids))
-            data = TrainingData(engine.Rows(X), targets, weight, row_ids, validate)
             settings = self._settings()
+            data = self._training_data(X, targets, weight, row_ids, validate)
+            if not go_on:
+                begin(progress, data, settings, self._connection_counts())
+                self._warn_if_full(progress.network)
             for watcher in self._watchers(X, y):
                 watcher.on_train_begin(self, progress, n_epochs)
                 watchers.append(watcher)
@@ -155,7 +162,7 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
                 "early_stopping=True does not go with partial_fit: one epoch has "
                 "nothing to stop. Use fit, or score the model between the calls."
             )
-        if "validation" in make_method(self.method).needs:
+        if "validation" in self._method().needs:
             raise ValueError(
                 f"method={self.method!r} needs validation data and does not go with "
                 "partial_fit; use fit."
@@ -198,19 +205,36 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
 
     def _start(self) -> Progress:
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
-        sizes = [self.n_features_in_, *self._hidden_sizes(), self._n_outputs()]
+        sizes, counts = self._sizes(), self._connection_counts()
         network = create_network(
             sizes,
-            self._connection_counts(sizes),
+            full_counts(sizes) if self._method().starts_full else counts,
             init=self.init,
             activation=self.activation,
             output=self._output,
             seed=self.seed_,
+            with_replacement=self.with_replacement and not self._method().starts_full,
         )
-        self._warn_if_full(network)
         optimizer = self._optimizer()
         optimizer.start(network)
         return Progress(network, optimizer, self.seed_)
+
+    def _training_data(
+        self,
+        X: Any,
+        targets: np.ndarray,
+        weight: np.ndarray | None,
+        row_ids: np.ndarray,
+        validate: Scorer | None,
+    ) -> TrainingData:
+        rows, threads = engine.Rows(X), n_threads(self.n_jobs)
+
+        def measure(network: SparseNetwork) -> tuple[float, float]:
+            outputs = engine.predict(network, rows, n_threads=threads)[row_ids]
+            used = None if weight is None else weight[row_ids]
+            return self._score_and_loss(outputs, targets[row_ids], used)
+
+        return TrainingData(rows, targets, weight, row_ids, validate, measure)
 
     def _resume(self) -> Progress:
         progress = copy(self._progress)
@@ -231,7 +255,7 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
 
     def _warn_if_full(self, network: SparseNetwork) -> None:
         full = [i + 1 for i, layer in enumerate(network.layers) if layer.is_full]
-        if len(full) == len(network.layers) and not make_method(self.method).full:
+        if len(full) == len(network.layers) and not self._method().full:
             warnings.warn(
                 "Every layer is full: this network is dense. Lower epsilon (or "
                 "density), or use larger hidden layers.",
@@ -247,7 +271,7 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
         X_val: Any,
         y_val: Any,
         sample_weight_val: Any,
-    ) -> tuple[Callable[[SparseNetwork], tuple[float, float]] | None, np.ndarray]:
+    ) -> tuple[Scorer | None, np.ndarray]:
         """How to validate, if at all, and the rows that are left to train on."""
         if X_val is not None:
             if y_val is None:
@@ -262,7 +286,7 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
             raise ValueError(
                 "X_val is missing: y_val or sample_weight_val came without it."
             )
-        needed = "validation" in make_method(self.method).needs
+        needed = "validation" in self._method().needs
         if not (self.early_stopping or needed):
             return None, row_ids
         strata = self._strata(targets)
@@ -283,9 +307,7 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
             ) from error
         return validate, np.sort(row_ids)
 
-    def _evaluator(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> Callable[[SparseNetwork], tuple[float, float]]:
+    def _evaluator(self, X: Any, y: Any, sample_weight: Any = None) -> Scorer:
         X, y = self._validate(X, y, reset=False)
         weight = None
         if sample_weight is not None:
@@ -294,9 +316,7 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
             )
         return self._scorer(X, self._encode_targets(y), weight)
 
-    def _scorer(
-        self, X: Any, targets: np.ndarray, weight: np.ndarray | None
-    ) -> Callable[[SparseNetwork], tuple[float, float]]:
+    def _scorer(self, X: Any, targets: np.ndarray, weight: np.ndarray | None) -> Scorer:
         rows, threads = engine.Rows(X), n_threads(self.n_jobs)
 
         def score(network: SparseNetwork) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """SparseMLPClassifier: takes the place of scikit-learn's MLPClassifier."""
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -30,14 +31,21 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     activation : {"relu", "leaky_relu", "tanh", "identity"}
         Of the hidden layers; leaky ReLU has slope 0.01 below zero.
     method : str or Method
-        How connections change: a name in `cofire.METHODS` ("ctre_sim", "set", "static",
-        "dense"), or a method object with its own settings.
+        How connections change: a name in `cofire.METHODS` ("ctre_sim", "ctre_seq",
+        "set", "rigl", "snip", "static", "dense", ablations of CTRE, or one that another
+        package adds), or a method object with its own settings.
+    method_options : dict, optional
+        Settings for the method of that name, such as {"returning": "kept"}; those that
+        it does not have but another one has are left out.
     epsilon : float
         A layer gets epsilon * (n_in + n_out) connections, at most all of them.
         (scikit-learn's `epsilon`, the constant of Adam, is `adam_epsilon` here.)
     density : float, optional
         Share of all possible connections that shall exist, in (0, 1]; goes before
         epsilon.
+    with_replacement : bool
+        Draw the first connections with replacement: those drawn twice count once, so
+        that there are fewer than epsilon says (as in SET's first program).
     init : {"normal", "glorot", "sparse_aware"}
         First weights: N(0, 0.1^2), uniform with the dense fans, or normal by the number
         of connections a neuron really has.
@@ -53,9 +61,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     batch_size : int
     last_batch : {"train", "drop"}
         What to do with a last batch that is not full.
-    learning_rate : {"constant", "cosine", "adaptive"}
+    learning_rate : {"constant", "cosine", "adaptive"} or dict
         Of the epochs; "cosine" falls to 0 over max_iter, "adaptive" is divided by 5
-        when the training loss has not fallen for two epochs.
+        when the training loss has not fallen for two epochs. A dict gives factors by
+        the number of the epoch from which they act: {60: 1 / 3, 80: 1 / 3}.
     learning_rate_init, momentum, nesterovs_momentum, beta_1, beta_2, adam_epsilon
         As in scikit-learn.
     max_iter : int
@@ -88,7 +97,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     network_ : the layers, each with `indptr`, `indices`, `weights`, `bias`
     coefs_, intercepts_ : the same as SciPy sparse arrays (n_in, n_out), and biases
     density_, n_connections_ : how sparse it is
-    history_ : one dict per epoch; loss_curve_, loss_, n_iter_ come from it
+    history_ : one dict per epoch: its losses and seconds, and per layer how many
+        connections were replaced, the share that chance chose, the units alive;
+        epochs since the last better validation score, whether a phase was switched.
+        loss_curve_, loss_, n_iter_ come from it.
     validation_scores_, best_validation_score_ : None without validation data
     receipt_ : what the fit cost, beside its dense twin
     seed_, n_features_in_, feature_names_in_
@@ -117,8 +129,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         *,
         activation: str = "relu",
         method: str | Method = "ctre_sim",
+        method_options: dict[str, Any] | None = None,
         epsilon: float = 5.0,
         density: float | None = None,
+        with_replacement: bool = False,
         init: str = "normal",
         drop_fraction: float = 0.2,
         solver: str = "sgd",
@@ -126,7 +140,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         decoupled_decay: bool = False,
         batch_size: int = 100,
         last_batch: str = "train",
-        learning_rate: str = "constant",
+        learning_rate: str | Mapping[int, float] = "constant",
         learning_rate_init: float = 0.01,
         momentum: float = 0.9,
         nesterovs_momentum: bool = True,
@@ -151,8 +165,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             hidden_layer_sizes,
             activation=activation,
             method=method,
+            method_options=method_options,
             epsilon=epsilon,
             density=density,
+            with_replacement=with_replacement,
             init=init,
             drop_fraction=drop_fraction,
             solver=solver,

@@ -1,5 +1,6 @@
 """The parameters of both estimators: what is allowed, and what follows from them."""
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,10 +14,15 @@ from cofire.methods import METHODS, Method, make_method
 from cofire.network import ACTIVATIONS
 from cofire.optimizers import SGD, Adam, Optimizer
 from cofire.schedules import SCHEDULES
+from cofire.state import Settings
 from cofire.threads import n_threads
 from cofire.topology.create import INITS
-from cofire.topology.density import connections_per_layer, counts_for_density
-from cofire.training import Settings
+from cofire.topology.density import (
+    connections_per_layer,
+    counts_for_density,
+    draws_per_layer,
+    full_counts,
+)
 
 # Parameters that name one of several things: a wrong one gets a suggestion.
 CHOICES = {
@@ -32,6 +38,11 @@ CHOICES = {
 class SparseMLPParameters(BaseEstimator):
     """Stores the parameters, checks them, and turns them into what training takes."""
 
+    n_features_in_: int
+
+    def _n_outputs(self) -> int:
+        raise TypeError("the estimator says how many outputs it has")
+
     _parameter_constraints: dict[str, list[Any]] = {
         "hidden_layer_sizes": [
             "array-like",
@@ -39,8 +50,10 @@ class SparseMLPParameters(BaseEstimator):
         ],
         "activation": [str],
         "method": [str, Method],
+        "method_options": [dict, None],
         "epsilon": [Interval(Real, 0, None, closed="neither")],
         "density": [Interval(Real, 0, 1, closed="right"), None],
+        "with_replacement": ["boolean"],
         "init": [str],
         "drop_fraction": [Interval(Real, 0, 1, closed="left")],
         "solver": [str],
@@ -48,7 +61,7 @@ class SparseMLPParameters(BaseEstimator):
         "decoupled_decay": ["boolean"],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "last_batch": [str],
-        "learning_rate": [str],
+        "learning_rate": [str, dict],
         "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
         "momentum": [Interval(Real, 0, 1, closed="both")],
         "nesterovs_momentum": ["boolean"],
@@ -75,8 +88,10 @@ class SparseMLPParameters(BaseEstimator):
         *,
         activation: str,
         method: str | Method,
+        method_options: dict[str, Any] | None,
         epsilon: float,
         density: float | None,
+        with_replacement: bool,
         init: str,
         drop_fraction: float,
         solver: str,
@@ -84,7 +99,7 @@ class SparseMLPParameters(BaseEstimator):
         decoupled_decay: bool,
         batch_size: int,
         last_batch: str,
-        learning_rate: str,
+        learning_rate: str | Mapping[int, float],
         learning_rate_init: float,
         momentum: float,
         nesterovs_momentum: bool,
@@ -107,8 +122,10 @@ class SparseMLPParameters(BaseEstimator):
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.method = method
+        self.method_options = method_options
         self.epsilon = epsilon
         self.density = density
+        self.with_replacement = with_replacement
         self.init = init
         self.drop_fraction = drop_fraction
         self.solver = solver
@@ -139,9 +156,16 @@ class SparseMLPParameters(BaseEstimator):
     def _check_parameters(self) -> None:
         self._validate_params()
         for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise unknown_name(name, getattr(self, name), known)
-        method = make_method(self.method)
+            value = getattr(self, name)
+            if isinstance(value, str) and value not in known:
+                raise unknown_name(name, value, known)
+        self._check_learning_rate()
+        method = self._method()
+        if self.with_replacement and self.density is not None:
+            raise ValueError(
+                f"with_replacement=True and density={self.density}: a density is "
+                "exact, and drawing with replacement is not; leave one of them out."
+            )
         if method.full and self.density is not None and self.density < 1:
             raise ValueError(
                 f"density={self.density} and method={self.method!r}: this method has "
@@ -156,6 +180,24 @@ class SparseMLPParameters(BaseEstimator):
                 )
         self._hidden_sizes()
 
+    def _check_learning_rate(self) -> None:
+        if isinstance(self.learning_rate, str):
+            return
+        for epoch, factor in self.learning_rate.items():
+            whole = isinstance(epoch, Integral) and epoch >= 0
+            if not (whole and isinstance(factor, Real) and 0 < factor < float("inf")):
+                raise ValueError(
+                    "learning_rate as a dict gives factors > 0 by the number of the "
+                    f"epoch from which they act, got {self.learning_rate!r}."
+                )
+
+    def _sizes(self) -> list[int]:
+        """Number of inputs, then of neurons in each layer."""
+        return [self.n_features_in_, *self._hidden_sizes(), self._n_outputs()]
+
+    def _method(self) -> Method:
+        return make_method(self.method, self.method_options)
+
     def _hidden_sizes(self) -> list[int]:
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
         whole = sizes.dtype.kind in "iu" or sizes.size == 0
@@ -166,11 +208,14 @@ class SparseMLPParameters(BaseEstimator):
             )
         return [int(n) for n in sizes]
 
-    def _connection_counts(self, sizes: list[int]) -> list[int]:
-        if make_method(self.method).full:
-            return [n_in * n_out for n_in, n_out in zip(sizes, sizes[1:], strict=False)]
+    def _connection_counts(self) -> list[int]:
+        sizes = self._sizes()
+        if self._method().full:
+            return full_counts(sizes)
         if self.density is not None:
             return counts_for_density(sizes, self.density)
+        if self.with_replacement:
+            return draws_per_layer(sizes, self.epsilon)
         return connections_per_layer(sizes, self.epsilon)
 
     def _optimizer(self) -> Optimizer:
@@ -190,7 +235,7 @@ class SparseMLPParameters(BaseEstimator):
 
     def _settings(self) -> Settings:
         return Settings(
-            method=make_method(self.method),
+            method=self._method(),
             drop_fraction=self.drop_fraction,
             batch_size=self.batch_size,
             drop_last=self.last_batch == "drop",
@@ -200,4 +245,5 @@ class SparseMLPParameters(BaseEstimator):
             max_epochs=self.max_iter,
             restore_best=self.restore_best,
             n_threads=n_threads(self.n_jobs),
+            alpha=0.0 if self.decoupled_decay else self.alpha,
         )

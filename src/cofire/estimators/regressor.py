@@ -1,6 +1,6 @@
 """SparseMLPRegressor: takes the place of scikit-learn's MLPRegressor."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -44,8 +44,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         *,
         activation: str = "relu",
         method: str | Method = "ctre_sim",
+        method_options: dict[str, Any] | None = None,
         epsilon: float = 5.0,
         density: float | None = None,
+        with_replacement: bool = False,
         init: str = "normal",
         drop_fraction: float = 0.2,
         solver: str = "adam",
@@ -53,7 +55,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         decoupled_decay: bool = False,
         batch_size: int = 100,
         last_batch: str = "train",
-        learning_rate: str = "constant",
+        learning_rate: str | Mapping[int, float] = "constant",
         learning_rate_init: float = 0.001,
         momentum: float = 0.9,
         nesterovs_momentum: bool = True,
@@ -77,8 +79,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
             hidden_layer_sizes,
             activation=activation,
             method=method,
+            method_options=method_options,
             epsilon=epsilon,
             density=density,
+            with_replacement=with_replacement,
             init=init,
             drop_fraction=drop_fraction,
             solver=solver,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cofire.callbacks import Callback
-from cofire.training import Progress, Record
+from cofire.state import Progress, Record
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport

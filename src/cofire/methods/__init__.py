@@ -1,30 +1,92 @@
 """How a topology changes: one small file a method, one row in this table."""
 
+from dataclasses import fields
+from typing import Any
+
 from cofire.errors import unknown_name
-from cofire.methods.base import Grown, Method, UpdateContext
-from cofire.methods.ctre import CTRESimultaneous
+from cofire.methods.base import Grown, Method, Moment, Search, UpdateContext
+from cofire.methods.ctre_order import CTRESeqRandomFirst, CTRESeqRandomHalf
+from cofire.methods.ctre_samples import CTRESample2, CTRESample4
+from cofire.methods.ctre_scores import (
+    CTRESeqHebb,
+    CTRESimEuclidean,
+    CTRESimHebb,
+    CTRESimLowToHigh,
+)
+from cofire.methods.ctre_seq import CTRESequential
+from cofire.methods.ctre_sim import CTRESimultaneous
+from cofire.methods.ctre_wo_random import CTREWithoutRandom
 from cofire.methods.dense import Dense
+from cofire.methods.rigl import RigL, RigLUniform
 from cofire.methods.set import SET
+from cofire.methods.snip import SNIP
 from cofire.methods.static import Static
+from cofire.methods.table import MethodTable
 
-__all__ = ["METHODS", "Grown", "Method", "UpdateContext", "make_method"]
+__all__ = [
+    "METHODS",
+    "Grown",
+    "Method",
+    "Moment",
+    "Search",
+    "UpdateContext",
+    "make_method",
+]
 
-METHODS: dict[str, type[Method]] = {
-    "ctre_sim": CTRESimultaneous,
-    "dense": Dense,
-    "set": SET,
-    "static": Static,
-}
+METHODS = MethodTable(
+    {
+        "ctre_sim": CTRESimultaneous,
+        "ctre_seq": CTRESequential,
+        "set": SET,
+        "rigl": RigL,
+        "snip": SNIP,
+        "static": Static,
+        "dense": Dense,
+        # ablations of CTRE
+        "ctre_wo_random": CTREWithoutRandom,
+        "ctre_sim_lth": CTRESimLowToHigh,
+        "ctre_sim_hebb": CTRESimHebb,
+        "ctre_seq_hebb": CTRESeqHebb,
+        "ctre_sim_euclidean": CTRESimEuclidean,
+        "ctre_sample2": CTRESample2,
+        "ctre_sample4": CTRESample4,
+        "ctre_seq_abl1": CTRESeqRandomFirst,
+        "ctre_seq_abl2": CTRESeqRandomHalf,
+        # a control
+        "rigl_uniform": RigLUniform,
+    }
+)
 
 
-def make_method(method: str | Method) -> Method:
-    """Return the method of this name with its defaults, or the object as it came.
+def make_method(method: str | Method, options: dict[str, Any] | None = None) -> Method:
+    """Return the method of this name with these settings, or the object as it came.
 
-    >>> make_method("set")
-    SET(new_values='normal', returning='fresh')
+    Settings that this method does not have but another one has are left out, so that
+    one dict serves a comparison of methods.
+
+    >>> make_method("set", {"returning": "kept", "patience": 40})
+    SET(drop_rule='magnitude', new_values='normal', returning='kept')
     """
     if isinstance(method, Method):
+        if options:
+            raise ValueError(
+                f"method_options={options!r}: {type(method).__name__} is an object "
+                "that brings its own settings; options go with a method's name"
+            )
         return method
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
-    return METHODS[method]()
+    known = METHODS[method]
+    if not isinstance(options, dict | None):
+        raise TypeError(f"method_options must be a dict or None, got {options!r}")
+    options = options or {}
+    for name in options.keys() - _settings(known):
+        others = [_settings(other) for other in METHODS.usable().values()]
+        if not any(name in other for other in others):
+            every = _settings(known).union(*others)
+            raise unknown_name("option in method_options", name, every)
+    return known(**{k: v for k, v in options.items() if k in _settings(known)})
+
+
+def _settings(known: type[Method]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(known) if field.init)

@@ -1,18 +1,22 @@
 """What every method is, and what it is told when it may change a layer."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from cofire.engine import SCORES, TIES
 from cofire.errors import unknown_name
 from cofire.layer import SparseLayer
+from cofire.network import SparseNetwork
 from cofire.randomness import normal, stream, uniform
 from cofire.topology.rewire import RETURNING
-from cofire.topology.select import smallest_magnitude
+from cofire.topology.select import DROP_RULES, closest_to_zero, smallest_magnitude
 
-NEW_VALUES = ("normal", "he_uniform", "zero")
+NEW_VALUES = ("normal", "he_uniform", "zero", "layer_spread")
+ROWS = ("all", "last_batch", "next_batch", "random_batch")
 
 
 class Grown(NamedTuple):
@@ -22,21 +26,57 @@ class Grown(NamedTuple):
     n_random: int
 
 
+@dataclass(frozen=True)
+class Search:
+    """What the trainer shall look for in all layers: the places that score highest.
+
+    score: see `cofire.engine.best_places`.
+    rows: "all" rows to learn from, a share of them (a number below 1; drawn afresh each
+    time), the "last_batch" of the epoch before, the "next_batch" or a "random_batch".
+    ties: among equals "random" ones, or the lowest in the "index" order.
+    """
+
+    score: str = "cosine"
+    rows: str | float = "all"
+    ties: str = "random"
+
+    def __post_init__(self) -> None:
+        check_choice("score", self.score, SCORES)
+        check_choice("ties", self.ties, TIES)
+        share = isinstance(self.rows, float) and 0 < self.rows <= 1
+        if not share and self.rows not in ROWS:
+            raise ValueError(
+                f"rows must be one of {', '.join(map(repr, ROWS))} or a share in "
+                f"(0, 1], got {self.rows!r}"
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
-class UpdateContext:
+class Moment:
+    """Where training stands before the epoch with number `epoch`.
+
+    The present fit began with `first_epoch` and may run `max_epochs`. `longest_stall`
+    is the largest number of epochs in a row without a better validation score.
+    """
+
+    epoch: int
+    max_epochs: int
+    first_epoch: int = 0
+    longest_stall: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateContext(Moment):
     """What a method may know when it drops and grows in one layer.
 
-    `similar` are the places outside layer-minus-dropped, as many as are to be grown,
-    whose two neurons fire most alike, ascending; only methods that need "activations"
-    get them.
+    `candidates` are the places outside layer-minus-dropped, as many as were dropped,
+    that the method's `search` found in this layer, ascending; None without a search.
     """
 
     seed: int
-    epoch: int
-    max_epochs: int
     layer_index: int
-    longest_stall: int = 0
-    similar: np.ndarray | None = None
+    drop_fraction: float = 0.0
+    candidates: np.ndarray | None = None
 
     def rng(self, purpose: str) -> np.random.Generator:
         """Return this layer's and epoch's stream, from its start at every call."""
@@ -47,35 +87,77 @@ class UpdateContext:
 class Method(ABC):
     """How a topology changes; it says which places, and changes nothing itself.
 
-    new_values: "normal" N(0, 0.1^2), "he_uniform" U(+-sqrt(6 / n_in)), or "zero".
+    drop_rule: the "magnitude" smallest in absolute value go, or by "signed" the same
+    share of the negative and of the positive weights, those closest to zero (SETsp).
+    new_values: "normal" N(0, 0.1^2), "he_uniform" U(+-sqrt(6 / n_in)), "zero", or
+    "layer_spread" N(0, (half the layer's standard deviation)^2).
     returning: a connection dropped and grown at once starts "fresh" or is "kept".
     """
 
+    drop_rule: str = "magnitude"
     new_values: str = "normal"
     returning: str = "fresh"
 
-    needs: ClassVar[frozenset[str]] = frozenset()  # what the trainer must gather
-    full: ClassVar[bool] = False  # every connection exists, whatever the density
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """{"validation"}: rows are held out and scored after each epoch."""
+    full: ClassVar[bool] = False
+    """Every connection exists, whatever the density."""
+    starts_full: ClassVar[bool] = False
+    """Training begins with every connection; `begin` chooses those that stay."""
 
     def __post_init__(self) -> None:
-        if self.new_values not in NEW_VALUES:
-            raise unknown_name("new_values", self.new_values, NEW_VALUES)
-        if self.returning not in RETURNING:
-            raise unknown_name("returning", self.returning, RETURNING)
+        check_choice("drop_rule", self.drop_rule, DROP_RULES)
+        check_choice("new_values", self.new_values, NEW_VALUES)
+        check_choice("returning", self.returning, RETURNING)
+
+    # ---- when -----------------------------------------------------------------------
 
     def rewires(self, epoch: int) -> bool:
-        """Whether the topology changes before this epoch."""
-        return True
+        """Whether the topology changes before this epoch; epochs count from 0."""
+        return epoch > 0
+
+    def random_phase(self, moment: Moment) -> bool | None:
+        """Whether growth is random now; None: the method knows no such phases."""
+        return None
+
+    def switched(self, moment: Moment) -> bool:
+        """Whether the switch from one phase to the other was thrown."""
+        return False
+
+    # ---- where ----------------------------------------------------------------------
+
+    @property
+    def first_batches(self) -> int:
+        """How many of the first batches the gradients for `begin` come from."""
+        return 1
+
+    def begin(
+        self,
+        network: SparseNetwork,
+        gradients: list[np.ndarray],
+        counts: Sequence[int],
+        seed: int,
+    ) -> list[np.ndarray]:
+        """Choose the places of each layer that stay; only asked if `starts_full`."""
+        raise TypeError(f"{type(self).__name__} starts full but does not say begin()")
 
     def drop(self, layer: SparseLayer, n: int, context: UpdateContext) -> np.ndarray:
-        """Choose n connections to drop: their places, ascending."""
+        """Choose about n connections to drop: their places, ascending."""
+        if self.drop_rule == "signed":
+            return closest_to_zero(layer, n, context.drop_fraction)
         return smallest_magnitude(layer, n, context.rng("drop"))
+
+    def search(self, moment: Moment) -> Search | None:
+        """What to look for before growing; None: nothing."""
+        return None
 
     @abstractmethod
     def grow(
         self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
     ) -> Grown:
         """Choose n places outside layer-minus-dropped; `layer` is as before drop."""
+
+    # ---- with what ------------------------------------------------------------------
 
     def new_weights(
         self, layer: SparseLayer, n: int, rng: np.random.Generator
@@ -85,4 +167,12 @@ class Method(ABC):
             return normal(n, rng) * np.float32(0.1)
         if self.new_values == "he_uniform":
             return uniform(n, rng) * np.float32(np.sqrt(6 / layer.n_in))
+        if self.new_values == "layer_spread" and n:
+            return normal(n, rng) * np.float32(layer.weights.std(dtype=np.float64) / 2)
         return np.zeros(n, dtype=np.float32)
+
+
+def check_choice(name: str, value: Any, known: Sequence[str]) -> None:
+    """Refuse a setting that is not one of those known."""
+    if value not in known:
+        raise unknown_name(name, value, known)

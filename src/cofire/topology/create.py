@@ -57,8 +57,11 @@ def create_network(
     activation: str,
     output: str,
     seed: int,
+    with_replacement: bool = False,
 ) -> SparseNetwork:
     """Create a network whose layer l has counts[l] connections at random places.
+
+    With replacement, counts[l] places are drawn and those drawn twice count once.
 
     Biases are 0. Allocates in proportion to the connections, never n_in * n_out.
 
@@ -70,8 +73,12 @@ def create_network(
     layers = []
     shapes = zip(pairwise(map(int, sizes)), counts, strict=True)
     for i, ((n_in, n_out), n) in enumerate(shapes):
-        places = random_places(n_in, n_out, n, stream(seed, "topology", i))
-        zeros = np.zeros(n, np.float32), np.zeros(n_out, np.float32)
+        rng = stream(seed, "topology", i)
+        if with_replacement:
+            places = np.unique(rng.integers(n_in * n_out, size=n))
+        else:
+            places = random_places(n_in, n_out, n, rng)
+        zeros = np.zeros(len(places), np.float32), np.zeros(n_out, np.float32)
         layer = SparseLayer.from_keys(places, *zeros, n_in, n_out)
         rng = stream(seed, "weights", i)
         layer.weights[:] = initial_weights(layer.indptr, n_in, init, rng)

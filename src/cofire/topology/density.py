@@ -24,6 +24,25 @@ def connections_per_layer(sizes: Sequence[int], epsilon: float) -> list[int]:
     return counts
 
 
+def full_counts(sizes: Sequence[int]) -> list[int]:
+    """How many connections each layer can have.
+
+    >>> full_counts([784, 1000, 10])
+    [784000, 10000]
+    """
+    return [a * b for a, b in _shapes(sizes)]
+
+
+def draws_per_layer(sizes: Sequence[int], epsilon: float) -> list[int]:
+    """How often a place is drawn in each layer if places may be drawn twice.
+
+    >>> draws_per_layer([100, 100, 2], epsilon=13)  # the last layer has 200 places
+    [2600, 1326]
+    """
+    connections_per_layer(sizes, epsilon)  # refuses what is wrong
+    return [round(epsilon * (a + b)) for a, b in _shapes(sizes)]
+
+
 def counts_for_density(sizes: Sequence[int], density: float) -> list[int]:
     """Share round(density * places) connections among the layers as epsilon would.
 

@@ -1,9 +1,11 @@
-"""Choose places: the weakest connections, or places where none is."""
+"""Choose places: the weakest connections, the best ones, or places where none is."""
 
 import numpy as np
 
 from cofire.layer import SparseLayer
 from cofire.topology.places import distinct, merge, without
+
+DROP_RULES = ("magnitude", "signed")
 
 
 def smallest_magnitude(
@@ -17,13 +19,47 @@ def smallest_magnitude(
         raise ValueError(f"cannot choose {n} of {layer.nnz} connections")
     if n == 0:
         return np.empty(0, dtype=np.int64)
-    magnitude = np.abs(layer.weights)
-    limit = np.partition(magnitude, n - 1)[n - 1]
-    chosen = magnitude < limit
-    tied = np.flatnonzero(magnitude == limit)
+    return layer.keys[largest(-np.abs(layer.weights), n, rng)]
+
+
+def largest(scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the indices of the n largest scores, ascending; ties go by lot.
+
+    >>> largest(np.array([0.5, 2.0, 1.0]), 2, np.random.default_rng(0))
+    array([1, 2])
+    """
+    if n == 0:
+        return np.empty(0, dtype=np.int64)
+    limit = np.partition(scores, len(scores) - n)[len(scores) - n]
+    chosen = scores > limit
+    tied = np.flatnonzero(scores == limit)
     n_tied = n - int(np.count_nonzero(chosen))
     chosen[tied[distinct(len(tied), n_tied, rng)]] = True
-    return layer.keys[chosen]
+    return np.flatnonzero(chosen)
+
+
+def closest_to_zero(layer: SparseLayer, n: int, fraction: float) -> np.ndarray:
+    """Return the places of the weights nearest zero on either side, ascending.
+
+    SET's own rule: of the negative weights the share `fraction` that is closest to
+    zero, and of the positive ones, each with its limits included, so that one or two
+    more than the share may go, and all that equal a limit. With n = 0 none go.
+
+    >>> weights = [-9, -8, -2, -1, 3, 4, 5, 6, 7]
+    >>> layer = SparseLayer.from_keys(range(9), weights, [0], 9, 1)
+    >>> closest_to_zero(layer, 3, 0.34)  # from -8 over -1, the nearest, to 4
+    array([1, 2, 3, 4, 5])
+    """
+    if n == 0:
+        return np.empty(0, dtype=np.int64)
+    values = np.sort(layer.weights)
+    nearest = values[np.argmin(np.abs(values))]
+    first = np.searchsorted(values, nearest, side="left")
+    end = np.searchsorted(values, nearest, side="right")
+    low = int((1 - fraction) * first)
+    high = min(int(end + fraction * (len(values) - end)), len(values) - 1)
+    weights = layer.weights
+    return layer.keys[(weights >= values[low]) & (weights <= values[high])]
 
 
 def random_absent(
@@ -57,3 +93,20 @@ def random_absent(
     rank = distinct(n_free, n, rng)
     taken -= np.arange(len(taken))
     return rank + np.searchsorted(taken, rank, side="right")
+
+
+def first_absent(
+    layer: SparseLayer, n: int, *, also: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the first n places without a connection, input by input, ascending.
+
+    >>> layer = SparseLayer.from_keys([0], [1], [0, 0], n_in=3, n_out=2)
+    >>> first_absent(layer, 2)  # input 0 to output 1, input 1 to output 0
+    array([1, 3])
+    """
+    taken = layer.keys if also is None else without(layer.keys, also)
+    by_input = np.sort(taken % layer.n_in * layer.n_out + taken // layer.n_in)
+    free = np.arange(n) + np.searchsorted(
+        by_input - np.arange(len(by_input)), np.arange(n), side="right"
+    )
+    return np.sort(free % layer.n_out * layer.n_in + free // layer.n_out)

@@ -65,7 +65,7 @@ public:
             for (int64_t n : plan_.n_live) fired_.back().emplace_back(n, uint8_t{0});
         }
         const int64_t n_out = plan_.n_live.back();
-        group_targets_.assign(n_groups, Floats(targets.values ? n_out * kMaxTile : 0));
+        group_targets_.assign(n_groups, Floats(targets.room(n_out)));
         exact_ = batches.n_rows <= batches.batch_size;
         for (int g = 0; g < n_groups; g++) sums_.emplace_back(plan_, exact_);
         group_loss_.resize(n_groups);
@@ -287,7 +287,7 @@ private:
     }
 
     double loss_and_delta(const int64_t* ids, int n, int n8, int group, float* out) {
-        const int64_t n_out = plan_.n_live.back(), stride = n8 * 8;
+        const int64_t n_out = plan_.n_live.back();
         float share[kMaxTile] = {}, scale[kMaxTile] = {};
         for (int s = 0; s < n; s++) {
             const double weight = sample_weight_ == nullptr ? 1.0 : sample_weight_[ids[s]];
@@ -295,17 +295,8 @@ private:
             share[s] = weight_sum_ == 0 ? 0.0f : static_cast<float>(weight / weight_sum_);
             scale[s] = exact_ ? 1.0f : share[s];
         }
-        if (loss_ == Loss::softmax) {
-            int32_t labels[kMaxTile] = {};
-            for (int s = 0; s < n; s++) labels[s] = targets_.labels[ids[s]];
-            return kernels_.softmax_loss(n8, n_out, out, labels, share, scale);
-        }
-        float* targets = group_targets_[group].data();
-        for (int64_t c = 0; c < n_out; c++)
-            for (int64_t s = 0; s < stride; s++)
-                targets[c * stride + s] = s < n ? targets_.values[ids[s] * n_out + c] : 0.0f;
-        const auto kernel = loss_ == Loss::sigmoid ? kernels_.sigmoid_loss : kernels_.squared_loss;
-        return kernel(n8, n_out, out, targets, share, scale);
+        return targets_.loss_and_delta(kernels_, loss_, ids, n, n8, n_out, share, scale,
+                                       group_targets_[group].data(), out);
     }
 
     int first_bad_layer(int n8, const TileSpace& space) const {

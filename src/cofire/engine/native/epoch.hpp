@@ -6,14 +6,9 @@
 
 #include "plan.hpp"
 #include "rows.hpp"
+#include "targets.hpp"
 
 namespace cofire {
-
-// What the samples should give: class numbers for softmax, else a row of n_out numbers each.
-struct Targets {
-    const int32_t* labels = nullptr;
-    const float* values = nullptr;
-};
 
 struct Batches {
     const int64_t* order = nullptr;  // row numbers, batch after batch

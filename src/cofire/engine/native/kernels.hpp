@@ -101,11 +101,10 @@ struct Kernels {
     // For the similarity search (products.hpp). Panels have room for `capacity` columns, a
     // multiple of 16.
     PanelShape panels;
-    // sums[j] += sum over samples of weight * rows[j, :]^2, for a tile in float or in double
+    // sums[j] += sum over samples of weight * rows[j, :]^2, in double: a square of a small float
+    // is no float.
     void (*add_squares)(int n8, int64_t n_rows, const float* rows, const float* weight,
                         double* sums);
-    void (*add_squares_exact)(int n8, int64_t n_rows, const float* rows, const float* weight,
-                              double* sums);
     // Neuron k of the panels, columns column …, becomes rows[which[k], :], times the samples'
     // weight where there is one. column is a multiple of 16; what is beyond n8 * 8 and below
     // the next multiple of `lanes` becomes 0.

@@ -148,9 +148,49 @@ Loss loss_of_output(const std::string& name) {
     throw nb::value_error(("output: " + name).c_str());
 }
 
+Metric metric_named(const std::string& name) {
+    if (name == "cosine") return Metric::cosine;
+    if (name == "lowest_cosine") return Metric::lowest_cosine;
+    if (name == "hebb") return Metric::hebb;
+    if (name == "euclidean") return Metric::euclidean;
+    if (name == "gradient") return Metric::gradient;
+    throw nb::value_error(("score: " + name).c_str());
+}
+
+Ties ties_named(const std::string& name) {
+    if (name == "random") return Ties::random;
+    if (name == "index") return Ties::index;
+    throw nb::value_error(("ties: " + name).c_str());
+}
+
 bool signals_pending() {
     nb::gil_scoped_acquire gil;
     return PyErr_CheckSignals() != 0;
+}
+
+// One target per row, of the kind that the loss compares with.
+Targets targets_of(nb::handle targets, Loss loss, int64_t n_out, int64_t n_rows) {
+    Targets wanted;
+    std::size_t n_targets = 0;
+    if (loss == Loss::softmax) {
+        const auto labels =
+            exactly<Array1<const int32_t>>(targets, "targets", "int32 class numbers");
+        wanted.labels = labels.data();
+        n_targets = labels.shape(0);
+        for (std::size_t i = 0; i < n_targets; i++)
+            if (labels.data()[i] < 0 || labels.data()[i] >= n_out)
+                throw nb::value_error("targets: a class that has no output");
+    } else {
+        const auto values = exactly<Array2<const float>>(
+            targets, "targets", "a contiguous float32 array of two dimensions");
+        wanted.values = values.data();
+        n_targets = values.shape(0);
+        if (static_cast<int64_t>(values.shape(1)) != n_out)
+            throw nb::value_error("targets: not one column per output");
+    }
+    if (static_cast<int64_t>(n_targets) != n_rows)
+        throw nb::value_error("targets: not one per row");
+    return wanted;
 }
 
 nb::object py_train_epoch(nb::list layers, const std::string& activation, const std::string& output,
@@ -164,26 +204,7 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
             if (!p.value || !p.first || (!p.second && optimizer.kind == Optimizer::Kind::adam))
                 throw nb::value_error("optimizer: its moments are missing; start() makes them");
     const Loss loss = loss_of_output(output);
-    Targets wanted;
-    std::size_t n_targets = 0;
-    if (loss == Loss::softmax) {
-        const auto labels =
-            exactly<Array1<const int32_t>>(targets, "targets", "int32 class numbers");
-        wanted.labels = labels.data();
-        n_targets = labels.shape(0);
-        for (std::size_t i = 0; i < n_targets; i++)
-            if (labels.data()[i] < 0 || labels.data()[i] >= views.back().n_out)
-                throw nb::value_error("targets: a class that has no output");
-    } else {
-        const auto values = exactly<Array2<const float>>(
-            targets, "targets", "a contiguous float32 array of two dimensions");
-        wanted.values = values.data();
-        n_targets = values.shape(0);
-        if (static_cast<int64_t>(values.shape(1)) != views.back().n_out)
-            throw nb::value_error("targets: not one column per output");
-    }
-    if (static_cast<int64_t>(n_targets) != rows.view.n_rows)
-        throw nb::value_error("targets: not one per row");
+    const Targets wanted = targets_of(targets, loss, views.back().n_out, rows.view.n_rows);
     if (rows.view.n_features != views.front().n_in)
         throw nb::value_error("rows: not one feature per input neuron");
     if (sample_weight && static_cast<int64_t>(sample_weight->shape(0)) != rows.view.n_rows)
@@ -234,12 +255,13 @@ Places kept_places(const Array1<const int64_t>& kept, const LayerView& layer, in
     return places;
 }
 
-std::vector<int64_t> py_most_similar(nb::list layers, const std::string& activation,
-                                     const std::string& output, const OwnedRows& rows,
-                                     Array1<const int64_t> row_ids,
-                                     std::optional<Array1<const float>> sample_weight,
-                                     nb::list kept, nb::list places, uint64_t seed, uint64_t epoch,
-                                     int n_threads) {
+std::vector<int64_t> py_best_places(nb::list layers, const std::string& activation,
+                                    const std::string& output, const OwnedRows& rows,
+                                    Array1<const int64_t> row_ids,
+                                    std::optional<Array1<const float>> sample_weight, nb::list kept,
+                                    nb::list places, const std::string& score,
+                                    const std::string& ties, nb::object targets, uint64_t seed,
+                                    uint64_t epoch, int n_threads) {
     const std::vector<LayerView> views = layer_views(layers, Access::read);
     if (rows.view.n_features != views.front().n_in)
         throw nb::value_error("rows: not one feature per input neuron");
@@ -254,6 +276,11 @@ std::vector<int64_t> py_most_similar(nb::list layers, const std::string& activat
     request.row_ids = row_ids.data();
     request.n_rows = static_cast<int64_t>(row_ids.shape(0));
     request.sample_weight = sample_weight ? sample_weight->data() : nullptr;
+    request.metric = metric_named(score);
+    request.ties = ties_named(ties);
+    const Loss loss = loss_of_output(output);
+    if (request.metric == Metric::gradient)
+        request.targets = targets_of(targets, loss, views.back().n_out, rows.view.n_rows);
     request.seed = seed;
     request.epoch = epoch;
     std::vector<int64_t*> found;
@@ -268,8 +295,8 @@ std::vector<int64_t> py_most_similar(nb::list layers, const std::string& activat
     SearchResult result;
     {
         nb::gil_scoped_release unlocked;
-        result = most_similar(views, activation_named(activation), loss_of_output(output),
-                              rows.view, request, n_threads, signals_pending);
+        result = best_places(views, activation_named(activation), loss, rows.view, request,
+                             n_threads, signals_pending);
     }
     if (result.interrupted) throw nb::python_error();
     for (std::size_t l = 0; l < views.size(); l++)
@@ -317,8 +344,8 @@ NB_MODULE(_native, m) {
           "batch_size"_a, "drop_last"_a, "optimizer"_a, "n_threads"_a);
     m.def("predict", py_predict, nb::kw_only(), "layers"_a, "activation"_a, "output"_a, "rows"_a,
           "out"_a.noconvert(), "n_threads"_a);
-    m.def("most_similar", py_most_similar, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
+    m.def("best_places", py_best_places, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(), "kept"_a,
-          "places"_a, "seed"_a, "epoch"_a, "n_threads"_a);
+          "places"_a, "score"_a, "ties"_a, "targets"_a.none(), "seed"_a, "epoch"_a, "n_threads"_a);
     m.def("simd_level", [] { return std::string(kernels().name); });
 }

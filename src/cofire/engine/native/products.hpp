@@ -132,15 +132,14 @@ void pack(int n8, const float* rows, int64_t n, const int32_t* which, const floa
     }
 }
 
-template <class Real>
 void add_squares(int n8, int64_t n_rows, const float* rows, const float* weight, double* sums) {
     const int64_t stride = n8 * 8;
     for (int64_t j = 0; j < n_rows; j++) {
-        Real total[8] = {};
+        double total[8] = {};
         for (int64_t s = 0; s < stride; s += 8)
             for (int c = 0; c < 8; c++) {
-                const Real x = rows[j * stride + s + c];
-                total[c] += x * (Real)weight[s + c] * x;
+                const double x = rows[j * stride + s + c];
+                total[c] += x * weight[s + c] * x;
             }
         sums[j] += ((total[0] + total[4]) + (total[2] + total[6])) +
                    ((total[1] + total[5]) + (total[3] + total[7]));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -23,20 +24,43 @@ inline uint32_t fixed_point(double x) {
     return x < 2147483648.0 ? static_cast<uint32_t>(static_cast<int32_t>(x)) : 0;
 }
 
+// A number >= 0 that has no upper bound, to 17 significant binary digits and in the same order.
+inline uint32_t significant(double x) {
+    const float rounded = static_cast<float>(x);
+    if (!(rounded >= 0.0f)) return 0;  // NaN
+    return (std::bit_cast<uint32_t>(rounded) + (1u << 6)) >> 7;
+}
+
+constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
+
 // The higher the better. product is the weighted sum of input * output.
 inline uint32_t rank_of(Metric metric, double product, const Strength& input,
                         const Strength& output) {
+    const auto cosine = [&] {
+        return fixed_point(std::abs(product) * input.inverse_norm * output.inverse_norm);
+    };
     switch (metric) {
-        case Metric::cosine:
-            return fixed_point(std::abs(product) * input.inverse_norm * output.inverse_norm);
+        case Metric::cosine: return cosine();
+        case Metric::lowest_cosine: return kOne - std::min(kOne, cosine());
+        case Metric::hebb:
+        case Metric::gradient: return significant(std::abs(product));
+        case Metric::euclidean: {
+            // What float sums leave of a difference of equals is nothing.
+            const double both = input.square + output.square, square = both - 2.0 * product;
+            return significant(1.0 / (1.0 + std::sqrt(square < both * 0x1p-20 ? 0.0 : square)));
+        }
     }
     return 0;
 }
 
-// The highest rank that a pair with a silent neuron can have.
+// No pair with a silent neuron, whose product is 0, ranks higher.
 inline uint32_t highest_silent_rank(Metric metric) {
     switch (metric) {
-        case Metric::cosine: return 0;
+        case Metric::cosine:
+        case Metric::hebb:
+        case Metric::gradient: return 0;
+        case Metric::lowest_cosine:
+        case Metric::euclidean: return UINT32_MAX;
     }
     return 0;
 }

@@ -8,8 +8,9 @@
 #include "crew.hpp"
 #include "epoch.hpp"
 #include "interrupt_poll.hpp"
+#include "levels.hpp"
 #include "ranking.hpp"
-#include "tile_space.hpp"
+#include "signals.hpp"
 #include "top_places.hpp"
 #include "windows.hpp"
 
@@ -30,27 +31,18 @@ private:
     const int64_t *next_, *end_;
 };
 
-// The neurons of a level: first those that fire for some row, then the silent ones.
-struct Level {
-    std::vector<int32_t> neuron;    // ascending in both parts
-    std::vector<int32_t> tile_row;  // of those that fire
-    std::vector<Strength> strength;
-    int64_t n_firing() const { return static_cast<int64_t>(tile_row.size()); }
-    int64_t n_neurons() const { return static_cast<int64_t>(neuron.size()); }
-};
-
 class Search {
 public:
     Search(const std::vector<LayerView>& layers, Activation activation, Loss loss, const Rows& rows,
            const SearchRequest& request, int n_threads, const std::function<bool()>& interrupted)
-        : plan_(layers, activation, Purpose::every_unit), kernels_(kernels()), loss_(loss),
-          rows_(rows), request_(request),
+        : plan_(layers, activation, Purpose::every_unit), kernels_(kernels()), request_(request),
           tile_size_(Tiling(2 * kMaxTile, plan_.widest()).tile_size), poll_(interrupted, stop_),
+          reader_(plan_, kernels_, loss, rows, request, tile_size_),
           few_rows_(request.n_rows <= kFewRows) {
         const int64_t n_tasks = std::max(divide_up(std::min(kChunk, request.n_rows), tile_size_),
                                          divide_up(plan_.widest(), kOutputsPerTask));
         n_threads_ = static_cast<int>(std::clamp<int64_t>(n_threads, 1, n_tasks));
-        for (int t = 0; t < n_threads_; t++) desks_.emplace_back(plan_, tile_size_);
+        for (int t = 0; t < n_threads_; t++) desks_.emplace_back(plan_, tile_size_, request);
         for (int l = 0; l < plan_.n_layers(); l++) {
             lots_.emplace_back(request.seed, l, request.epoch);
             tops_.push_back(std::make_unique<TopPlaces>(request.n_wanted[l]));
@@ -60,13 +52,16 @@ public:
     SearchResult run() {
         measure_strengths();
         SearchResult result;
-        for (const Level& level : levels_) result.n_firing.push_back(level.n_firing());
+        for (const Level& level : activations_) result.n_firing.push_back(level.n_firing());
+        std::vector<Shape> shapes;
+        for (int l = 0; l < plan_.n_layers(); l++)
+            shapes.push_back({inputs(l).n_firing(), outputs(l).n_firing()});
         const std::vector<Pass> passes =
-            cut_into_passes(result.n_firing, request_.n_wanted, kernels_.panels);
+            cut_into_passes(shapes, request_.n_wanted, kernels_.panels);
         make_room(passes);
         for (const Pass& pass : passes) fill_and_rank(pass);
         for (int l = 0; l < plan_.n_layers(); l++) rank_silent_pairs(l);
-        for (const auto& top : tops_) result.places.push_back(top->take());
+        for (int l = 0; l < plan_.n_layers(); l++) result.places.push_back(taken_places(l));
         result.interrupted = stop_;
         return result;
     }
@@ -82,9 +77,12 @@ private:
 
     // What a thread works with.
     struct Desk {
-        TileSpace space;
+        SignalSpace space;
         std::vector<Candidate> found;
-        Desk(const Plan& plan, int tile_size) : space(plan, tile_size) { found.reserve(kOffer); }
+        Desk(const Plan& plan, int tile_size, const SearchRequest& request)
+            : space(plan, tile_size, request) {
+            found.reserve(kOffer);
+        }
     };
     struct Task {
         const Window* window;
@@ -93,16 +91,15 @@ private:
 
     const Plan plan_;
     const Kernels& kernels_;
-    const Loss loss_;
-    const Rows& rows_;
     const SearchRequest& request_;
     const int tile_size_;
+    const SignalReader reader_;
     int n_threads_ = 1;
     std::atomic<bool> stop_{false};
     InterruptPoll poll_;
 
     std::vector<Desk> desks_;
-    std::vector<Level> levels_;
+    std::vector<Level> activations_, deltas_;       // per level
     std::vector<Lots> lots_;                        // per layer
     std::vector<std::unique_ptr<TopPlaces>> tops_;  // per layer
     int64_t capacity_ = 0;                          // columns of a panel
@@ -120,24 +117,9 @@ private:
             [&]() -> uint64_t { return stop_ ? 0 : between(); }, [this] { poll_(); });
     }
 
-    // use(n8, levels, weights): the activations of the rows from `first` on, at most a tile.
-    template <class Use> void with_tile(int64_t first, int last_level, int thread, Use use) {
-        const int64_t rest = request_.n_rows - first;
-        const int n = static_cast<int>(std::min<int64_t>(tile_size_, rest)), n8 = (n + 7) / 8;
-        const int64_t* ids = request_.row_ids + first;
-        const int64_t* next_ids = rest >= tile_size_ + 8 ? ids + tile_size_ : nullptr;
-        const int32_t* destination = plan_.live_at[0].data();
-        TileSpace& space = desks_[thread].space;
-        float weight[kMaxTile] = {};  // padding weighs nothing
-        for (int s = 0; s < n; s++)
-            weight[s] = request_.sample_weight == nullptr ? 1.0f : request_.sample_weight[ids[s]];
-
-        rows_.gather(kernels_, ids, n, n8, next_ids, destination, space.level[0].data());
-        forward_through(plan_, kernels_, n8, space, last_level);
-        if (last_level == plan_.n_layers())
-            kernels_.predict(n8, plan_.n_live.back(), space.level.back().data(), loss_);
-        use(n8, space.level, weight);
-        rows_.clear(ids, n, n8, destination, space.level[0].data());
+    const Level& inputs(int layer) const { return activations_[layer]; }
+    const Level& outputs(int layer) const {
+        return (request_.metric == Metric::gradient ? deltas_ : activations_)[layer + 1];
     }
 
     // ---- who fires, and how strongly ----------------------------------------------------------
@@ -145,11 +127,9 @@ private:
     // Tiles are dealt into groups by their number, and the groups summed in their order.
     void measure_strengths() {
         constexpr int64_t kTilesAtOnce = 4;  // of a group, before the interrupt is looked at
-        const int n_levels = plan_.n_layers() + 1;
-        const auto add_squares = few_rows_ ? kernels_.add_squares_exact : kernels_.add_squares;
-        std::vector<std::vector<std::vector<double>>> squares(kMaxGroups);
-        for (auto& group : squares)
-            for (int64_t n : plan_.n_live) group.emplace_back(n, 0.0);
+        const bool gradient = request_.metric == Metric::gradient;
+        std::vector<Squares> activations(kMaxGroups, Squares(plan_)), deltas;
+        if (gradient) deltas = activations;
         const int64_t step = kTilesAtOnce * kMaxGroups * tile_size_;
         int64_t first = -step;
         work(
@@ -157,40 +137,26 @@ private:
                 for (int64_t t = 0; t < kTilesAtOnce; t++) {
                     const int64_t row = first + (t * kMaxGroups + group) * tile_size_;
                     if (row >= request_.n_rows) return;
-                    with_tile(row, n_levels - 1, thread,
-                              [&](int n8, const std::vector<Floats>& level, const float* weight) {
-                                  for (int v = 0; v < n_levels; v++)
-                                      add_squares(n8, plan_.n_live[v], level[v].data(), weight,
-                                                  squares[group][v].data());
-                              });
+                    const auto add = [&](const Signals& signals) {
+                        add_squares(signals, signals.inputs, 0, activations[group]);
+                        if (gradient) add_squares(signals, signals.outputs, 1, deltas[group]);
+                    };
+                    reader_.with_tile(row, plan_.n_layers(), desks_[thread].space, add);
                 }
             },
             [&]() -> uint64_t {
                 first += step;
                 return first < request_.n_rows ? kMaxGroups : 0;
             });
-        for (int v = 0; v < n_levels; v++) {
-            for (int g = 1; g < kMaxGroups; g++)
-                for (int64_t j = 0; j < plan_.n_live[v]; j++) squares[0][v][j] += squares[g][v][j];
-            add_level(plan_.live_at[v], squares[0][v]);
-        }
+        activations_ = levels_of(plan_, activations);
+        if (gradient) deltas_ = levels_of(plan_, deltas);
     }
 
-    void add_level(const std::vector<int32_t>& live_at, const std::vector<double>& squares) {
-        Level& level = levels_.emplace_back();
-        std::vector<int32_t> silent;
-        for (int32_t j = 0; j < static_cast<int32_t>(live_at.size()); j++) {
-            const int32_t row = live_at[j];
-            if (row >= 0 && squares[row] > 0.0) {
-                level.neuron.push_back(j);
-                level.tile_row.push_back(row);
-                level.strength.emplace_back(squares[row]);
-            } else {
-                silent.push_back(j);
-            }
-        }
-        level.neuron.insert(level.neuron.end(), silent.begin(), silent.end());
-        level.strength.resize(live_at.size());
+    void add_squares(const Signals& signals, const std::vector<Floats>& rows, int first_level,
+                     Squares& sums) const {
+        for (int v = first_level; v <= plan_.n_layers(); v++)
+            kernels_.add_squares(signals.n8, plan_.n_live[v], rows[v].data(), signals.weight,
+                                 sums.level[v].data());
     }
 
     // ---- pairs that both fire -----------------------------------------------------------------
@@ -242,20 +208,22 @@ private:
     }
 
     void pack_tile(const Pass& pass, int64_t first, int64_t column, int thread) {
-        with_tile(first + column, pass.last_level, thread,
-                  [&](int n8, const std::vector<Floats>& level, const float* weight) {
-                      const auto pack = [&](const Side& side, int v, const float* weights) {
-                          kernels_.pack(n8, level[v].data(), side.end - side.begin,
-                                        levels_[v].tile_row.data() + side.begin, weights,
-                                        side.panel_size, capacity_, column,
-                                        panels_.data() + side.panels_at * capacity_);
-                      };
-                      if (few_rows_) std::copy_n(weight, n8 * 8, column_weight_.data() + column);
-                      for (const Window& w : pass.windows) {
-                          pack(w.inputs, w.layer, nullptr);
-                          pack(w.outputs, w.layer + 1, few_rows_ ? nullptr : weight);
-                      }
-                  });
+        const auto use = [&](const Signals& signals) {
+            const auto pack = [&](const Side& side, const Level& level, const Floats& rows,
+                                  const float* weight) {
+                kernels_.pack(signals.n8, rows.data(), side.end - side.begin,
+                              level.tile_row.data() + side.begin, weight, side.panel_size,
+                              capacity_, column, panels_.data() + side.panels_at * capacity_);
+            };
+            if (few_rows_)
+                std::copy_n(signals.weight, signals.n8 * 8, column_weight_.data() + column);
+            for (const Window& w : pass.windows) {
+                pack(w.inputs, inputs(w.layer), signals.inputs[w.layer], nullptr);
+                pack(w.outputs, outputs(w.layer), signals.outputs[w.layer + 1],
+                     few_rows_ ? nullptr : signals.weight);
+            }
+        };
+        reader_.with_tile(first + column, pass.last_level, desks_[thread].space, use);
     }
 
     void multiply(const Task& task, int64_t n_columns, bool accumulate) {
@@ -300,7 +268,7 @@ private:
         if (request_.n_wanted[layer] == 0 ||
             top.lowest_rank() > highest_silent_rank(request_.metric))
             return;
-        const Level &in = levels_[layer], &out = levels_[layer + 1];
+        const Level &in = inputs(layer), &out = outputs(layer);
         bool begun = false;
         work(
             [&](int64_t task, int thread) {
@@ -325,18 +293,38 @@ private:
     // ---- candidates ---------------------------------------------------------------------------
 
     int64_t place_of(int layer, int64_t o, int64_t i) const {
-        return levels_[layer + 1].neuron[o] * plan_.sizes[layer] + levels_[layer].neuron[i];
+        return outputs(layer).neuron[o] * plan_.sizes[layer] + inputs(layer).neuron[i];
     }
 
     KeptWalk kept_from(int layer, int64_t o, int64_t i) const {
         return KeptWalk(request_.kept[layer], place_of(layer, o, i));
     }
 
+    // Among equals without a lot the smaller place comes first; by index, that is the place counted
+    // input by input.
+    Candidate candidate(int layer, uint32_t rank, int64_t place) const {
+        if (request_.ties == Ties::random) return {rank, lots_[layer].of(place), place};
+        return {rank, 0, transposed(place, plan_.sizes[layer], plan_.sizes[layer + 1])};
+    }
+
+    static int64_t transposed(int64_t place, int64_t n_columns, int64_t n_rows) {
+        return place % n_columns * n_rows + place / n_columns;
+    }
+
+    std::vector<int64_t> taken_places(int layer) {
+        std::vector<int64_t> places = tops_[layer]->take();
+        if (request_.ties == Ties::random) return places;
+        for (int64_t& place : places)
+            place = transposed(place, plan_.sizes[layer + 1], plan_.sizes[layer]);
+        std::sort(places.begin(), places.end());
+        return places;
+    }
+
     // The pairs of one output with some inputs in ascending order; no products: they are 0.
     void rank_run(int layer, int64_t o, int64_t begin, int64_t end, const double* products,
                   KeptWalk& kept, int thread) {
-        const Strength* in = levels_[layer].strength.data();
-        const Strength out = levels_[layer + 1].strength[o];
+        const Strength* in = inputs(layer).strength.data();
+        const Strength out = outputs(layer).strength[o];
         const uint32_t lowest = tops_[layer]->lowest_rank();
         std::vector<Candidate>& found = desks_[thread].found;
         for (int64_t i = begin; i < end; i++) {
@@ -345,7 +333,7 @@ private:
             if (rank < lowest) continue;
             const int64_t place = place_of(layer, o, i);
             if (kept.has(place)) continue;
-            found.emplace_back(rank, lots_[layer].of(place), place);
+            found.push_back(candidate(layer, rank, place));
             if (found.size() == kOffer) hand_in(layer, thread);
         }
     }
@@ -358,9 +346,9 @@ private:
 
 }  // namespace
 
-SearchResult most_similar(const std::vector<LayerView>& layers, Activation activation, Loss loss,
-                          const Rows& rows, const SearchRequest& request, int n_threads,
-                          const std::function<bool()>& interrupted) {
+SearchResult best_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
+                         const Rows& rows, const SearchRequest& request, int n_threads,
+                         const std::function<bool()>& interrupted) {
     return Search(layers, activation, loss, rows, request, n_threads, interrupted).run();
 }
 

@@ -1,4 +1,5 @@
-// The search for pairs of neurons that fire alike: exact, over all pairs, without holding them.
+// The search for the best pairs of neurons to connect: exact, over all pairs, without holding
+// them.
 #pragma once
 
 #include <functional>
@@ -6,10 +7,16 @@
 
 #include "plan.hpp"
 #include "rows.hpp"
+#include "targets.hpp"
 
 namespace cofire {
 
-enum class Metric : int { cosine };
+// By what pairs are ranked (ranking.hpp). All but the last look at activations on both sides;
+// gradient looks at the activation of the input and the delta of the output.
+enum class Metric : int { cosine, lowest_cosine, hebb, euclidean, gradient };
+
+// Among equals: by lot, or the lower input, then the lower output first.
+enum class Ties : int { random, index };
 
 // Ascending places (output * n_in + input) of a layer that are no candidates.
 struct Places {
@@ -24,6 +31,8 @@ struct SearchRequest {
     std::vector<Places> kept;              // per layer
     std::vector<int64_t> n_wanted;         // per layer; 0: the layer is left out
     Metric metric = Metric::cosine;
+    Ties ties = Ties::random;
+    Targets targets;               // for gradients
     uint64_t seed = 0, epoch = 0;  // of the lots that decide ties
 };
 
@@ -35,8 +44,8 @@ struct SearchResult {
 
 // Per layer the n_wanted best places outside kept, of which there must be as many. The same for
 // any number of threads. interrupted() is asked now and then on the calling thread.
-SearchResult most_similar(const std::vector<LayerView>& layers, Activation activation, Loss loss,
-                          const Rows& rows, const SearchRequest& request, int n_threads,
-                          const std::function<bool()>& interrupted);
+SearchResult best_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
+                         const Rows& rows, const SearchRequest& request, int n_threads,
+                         const std::function<bool()>& interrupted);
 
 }  // namespace cofire

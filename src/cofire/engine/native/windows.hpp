@@ -35,8 +35,13 @@ struct Pass {
     int last_level = 0;
 };
 
-// n_firing[level]; layers that are not wanted get no window. The cut depends on nothing else.
-inline std::vector<Pass> cut_into_passes(const std::vector<int64_t>& n_firing,
+// How many neurons on the two sides of a layer have a signal.
+struct Shape {
+    int64_t n_in, n_out;
+};
+
+// Layers that are not wanted get no window. The cut depends on nothing else.
+inline std::vector<Pass> cut_into_passes(const std::vector<Shape>& shapes,
                                          const std::vector<int64_t>& n_wanted,
                                          const PanelShape& shape) {
     // Room for a padded layer of 1024 x 1024 and a small output layer: 8.5 MB of doubles.
@@ -47,7 +52,7 @@ inline std::vector<Pass> cut_into_passes(const std::vector<int64_t>& n_firing,
     };
     std::vector<Pass> passes;
     for (int l = 0; l < static_cast<int>(n_wanted.size()); l++) {
-        const int64_t n_in = n_firing[l], n_out = n_firing[l + 1];
+        const auto [n_in, n_out] = shapes[l];
         if (n_wanted[l] == 0 || n_in == 0 || n_out == 0) continue;
         const int64_t inputs = side(n_in, kMaxSide, shape.n_inputs);
         const int64_t fitting = kMaxSums / inputs / shape.n_outputs * shape.n_outputs;

@@ -1,0 +1,102 @@
+// What the neurons of a layer's two sides show for some rows: what the search compares.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "search.hpp"
+#include "tile_space.hpp"
+
+namespace cofire {
+
+// What a thread needs to look at a tile.
+struct SignalSpace {
+    TileSpace forward;
+    TileSpace deltas;                // only where gradients are wanted
+    Floats gradient, bias, targets;  // of which nobody wants the content, but the last
+    std::vector<uint8_t> fired;
+
+    SignalSpace(const Plan& plan, int tile_size, const SearchRequest& request)
+        : forward(plan, tile_size),
+          deltas(plan, request.metric == Metric::gradient ? tile_size : 0) {
+        if (request.metric != Metric::gradient) return;
+        int64_t n_connections = 0;
+        for (const PlanLayer& layer : plan.layers)
+            n_connections = std::max(n_connections, layer.weights.n_live);
+        gradient.resize(n_connections + 16);
+        bias.resize(plan.widest() + 16);
+        fired.resize(plan.widest());
+        targets.resize(request.targets.room(plan.n_live.back()));
+    }
+};
+
+// The signals of one tile: rows of neurons, per level. An output's signal is its activation, or
+// what the loss would have it change by.
+struct Signals {
+    int n8;
+    const std::vector<Floats>& inputs;
+    const std::vector<Floats>& outputs;
+    const float* weight;  // per sample; padding weighs nothing
+};
+
+class SignalReader {
+public:
+    SignalReader(const Plan& plan, const Kernels& kernels, Loss loss, const Rows& rows,
+                 const SearchRequest& request, int tile_size)
+        : plan_(plan), kernels_(kernels), loss_(loss), rows_(rows), request_(request),
+          tile_size_(tile_size) {}
+
+    // use(signals) of the rows from `first` on, at most a tile, up to a level.
+    template <class Use>
+    void with_tile(int64_t first, int last_level, SignalSpace& space, Use use) const {
+        const int64_t rest = request_.n_rows - first;
+        const int n = static_cast<int>(std::min<int64_t>(tile_size_, rest)), n8 = (n + 7) / 8;
+        const int64_t* ids = request_.row_ids + first;
+        const int64_t* next_ids = rest >= tile_size_ + 8 ? ids + tile_size_ : nullptr;
+        const int32_t* destination = plan_.live_at[0].data();
+        std::vector<Floats>& level = space.forward.level;
+        float weight[kMaxTile] = {};
+        for (int s = 0; s < n; s++)
+            weight[s] = request_.sample_weight == nullptr ? 1.0f : request_.sample_weight[ids[s]];
+
+        rows_.gather(kernels_, ids, n, n8, next_ids, destination, level[0].data());
+        if (request_.metric == Metric::gradient) {
+            forward_through(plan_, kernels_, n8, space.forward);
+            find_deltas(ids, n, n8, space);
+        } else {
+            forward_through(plan_, kernels_, n8, space.forward, last_level);
+        }
+        if (last_level == plan_.n_layers())
+            kernels_.predict(n8, plan_.n_live.back(), level.back().data(), loss_);
+        const bool gradient = request_.metric == Metric::gradient;
+        use(Signals{n8, level, gradient ? space.deltas.level : level, weight});
+        rows_.clear(ids, n, n8, destination, level[0].data());
+    }
+
+private:
+    const Plan& plan_;
+    const Kernels& kernels_;
+    const Loss loss_;
+    const Rows& rows_;
+    const SearchRequest& request_;
+    const int tile_size_;
+
+    // Deltas are found in place of activations, which are still wanted: in a copy. They are those
+    // of each sample's own loss; its weight comes in where products are summed.
+    void find_deltas(const int64_t* ids, int n, int n8, SignalSpace& space) const {
+        const int last = plan_.n_layers();
+        std::vector<Floats>& delta = space.deltas.level;
+        for (int v = 1; v <= last; v++)
+            std::copy_n(space.forward.level[v].data(), plan_.n_live[v] * n8 * 8, delta[v].data());
+        float one[kMaxTile] = {};
+        std::fill_n(one, n, 1.0f);
+        request_.targets.loss_and_delta(kernels_, loss_, ids, n, n8, plan_.n_live.back(), one, one,
+                                        space.targets.data(), delta[last].data());
+        for (int l = last - 1; l > 0; l--)
+            kernels_.backward(n8, plan_.layers[l].by_input(), delta[l + 1].data(), delta[l].data(),
+                              plan_.activation, space.gradient.data(), space.bias.data(), false,
+                              space.fired.data(), plan_.is_far(l + 1, n8));
+    }
+};
+
+}  // namespace cofire

@@ -1,0 +1,202 @@
+"""rewire_network(): drop, search, grow, rewire, follow. begin(): the first topology."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from cofire import engine
+from cofire.layer import SparseLayer
+from cofire.methods import Grown, Search, UpdateContext
+from cofire.network import SparseNetwork
+from cofire.randomness import stream
+from cofire.state import Progress, Record, Settings, TrainingData
+from cofire.topology.places import without
+from cofire.topology.rewire import rewire
+
+
+@dataclass(frozen=True, eq=False)
+class Rewiring:
+    """What one rewiring did, layer by layer; `before` and `after` share the biases."""
+
+    before: SparseNetwork
+    after: SparseNetwork
+    dropped: list[np.ndarray]
+    grown: list[np.ndarray]
+    n_random: list[int]
+    candidates: list[np.ndarray] | None
+    """What the search found, before the method had its say; None without a search."""
+    random_phase: bool | None
+    data: TrainingData
+
+    def record(self) -> Record:
+        """What `history_` tells of it."""
+        return {
+            "replaced": [len(places) for places in self.grown],
+            "random_share": [
+                r / len(places) if len(places) else 0.0
+                for r, places in zip(self.n_random, self.grown, strict=True)
+            ],
+            "random_phase": self.random_phase,
+        }
+
+
+def no_rewiring(progress: Progress, settings: Settings) -> Record:
+    """What `history_` tells of an epoch before which nothing changed."""
+    n_layers = len(progress.network.layers)
+    return {
+        "replaced": [0] * n_layers,
+        "random_share": [0.0] * n_layers,
+        "random_phase": settings.method.random_phase(progress.moment(settings)),
+    }
+
+
+def begin(
+    progress: Progress, data: TrainingData, settings: Settings, counts: Sequence[int]
+) -> None:
+    """Let a method that starts full choose `counts[l]` connections of each layer l."""
+    method, network = settings.method, progress.network
+    if not method.starts_full:
+        return
+    gradients = engine.gradients(
+        network,
+        data.rows,
+        data.targets,
+        order=data.order(settings, progress.seed, 0)[
+            : method.first_batches * settings.batch_size
+        ],
+        batch_size=settings.batch_size,
+        alpha=settings.alpha,
+        sample_weight=data.sample_weight,
+        n_threads=settings.n_threads,
+    )
+    chosen = method.begin(network, gradients, counts, progress.seed)
+    for i, (layer, places) in enumerate(zip(network.layers, chosen, strict=True)):
+        nothing = np.empty(0, np.int64)
+        gone = without(layer.keys, places)
+        network.layers[i], _ = rewire(layer, gone, nothing, np.empty(0))
+    progress.optimizer.start(network)
+
+
+def rewire_network(
+    progress: Progress, data: TrainingData, settings: Settings
+) -> Rewiring:
+    """Drop, search, grow and rewire every layer.
+
+    The scores are those of the network before the drop, found for all layers in one
+    search. Each layer keeps its number of connections.
+    """
+    network, method = progress.network, settings.method
+    layers, moment = network.layers, progress.moment(settings)
+    contexts = [
+        UpdateContext(
+            **asdict(moment),
+            seed=progress.seed,
+            layer_index=i,
+            drop_fraction=settings.drop_fraction,
+        )
+        for i in range(len(layers))
+    ]
+    dropped = [
+        method.drop(layer, _n_replaced(layer, settings.drop_fraction), context)
+        for layer, context in zip(layers, contexts, strict=True)
+    ]
+    search, candidates = method.search(moment), None
+    if search is not None:
+        candidates = _candidates(search, progress, data, settings, dropped)
+        contexts = [
+            replace(context, candidates=places)
+            for context, places in zip(contexts, candidates, strict=True)
+        ]
+    rewired, grown = [], []
+    for layer, gone, context in zip(layers, dropped, contexts, strict=True):
+        growth = _checked(method.grow(layer, gone, len(gone), context), gone, settings)
+        new = method.new_weights(layer, len(gone), context.rng("new_values"))
+        rewired.append(
+            rewire(layer, gone, growth.places, new, returning=method.returning)
+        )
+        grown.append(growth)
+    before = SparseNetwork(list(layers), network.activation, network.output)
+    # At last and together, so that an error or an interrupt above changes nothing.
+    for i, (layer, origin) in enumerate(rewired):
+        layers[i] = layer
+        progress.optimizer.follow(i, origin)
+    return Rewiring(
+        before=before,
+        after=network,
+        dropped=dropped,
+        grown=[growth.places for growth in grown],
+        n_random=[growth.n_random for growth in grown],
+        candidates=candidates,
+        random_phase=method.random_phase(moment),
+        data=data,
+    )
+
+
+def _checked(growth: Grown, dropped: np.ndarray, settings: Settings) -> Grown:
+    """Refuse what a method must not return; `rewire` looks at the places themselves."""
+    name, n = type(settings.method).__name__, len(dropped)
+    if not isinstance(growth, Grown):
+        raise TypeError(f"{name}.grow must return a Grown, got {type(growth).__name__}")
+    places = np.asarray(growth.places)
+    if places.dtype.kind not in "iu" or len(places) != n:
+        raise ValueError(
+            f"{name}.grow must return {n} whole numbers, as many places as were "
+            f"dropped, got {len(places)} of {places.dtype}"
+        )
+    if not 0 <= growth.n_random <= n:
+        raise ValueError(
+            f"{name}.grow: n_random must lie in [0, {n}], got {growth.n_random}"
+        )
+    return growth
+
+
+def _n_replaced(layer: SparseLayer, drop_fraction: float) -> int:
+    """A share of the connections, but no more than there are free places to go to."""
+    free = layer.n_in * layer.n_out - layer.nnz
+    return min(int(drop_fraction * layer.nnz), free)
+
+
+def _candidates(
+    search: Search,
+    progress: Progress,
+    data: TrainingData,
+    settings: Settings,
+    dropped: list[np.ndarray],
+) -> list[np.ndarray]:
+    layers = progress.network.layers
+    places, _ = engine.best_places(
+        progress.network,
+        data.rows,
+        row_ids=_rows(search.rows, progress, data, settings),
+        kept=[without(a.keys, b) for a, b in zip(layers, dropped, strict=True)],
+        n_wanted=[len(gone) for gone in dropped],
+        seed=progress.seed,
+        epoch=progress.epoch,
+        score=search.score,
+        ties=search.ties,
+        targets=data.targets if search.score == "gradient" else None,
+        sample_weight=data.sample_weight,
+        n_threads=settings.n_threads,
+    )
+    return places
+
+
+def _rows(
+    which: str | float, progress: Progress, data: TrainingData, settings: Settings
+) -> np.ndarray:
+    """The rows that a search looks at: see `Search`."""
+    epoch, n = progress.epoch, len(data.row_ids)
+    size = min(settings.batch_size, n)
+    if which == "all":
+        return data.row_ids
+    if which == "next_batch":
+        return data.order(settings, progress.seed, epoch)[:size]
+    if which == "last_batch":
+        order = data.order(settings, progress.seed, epoch - 1)
+        start = ((n if settings.drop_last else n + size - 1) // size - 1) * size
+        return order[start : start + size]
+    rng = stream(progress.seed, "rows", epoch=epoch)
+    if which != "random_batch":
+        size = max(1, int(n * float(which)))
+    return rng.choice(data.row_ids, size, replace=False)

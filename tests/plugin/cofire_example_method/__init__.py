@@ -1,0 +1,36 @@
+"""Cooling: grow at random at first, and ever more where neurons fire alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cofire.methods import Grown, Method, Search
+from cofire.topology.select import random_absent
+
+
+@dataclass(frozen=True)
+class Cooling(Method):
+    """Chance explores while training is young; similarity has the last word.
+
+    half_life: after so many epochs half of the new connections grow at random, after
+    as many again a quarter.
+    """
+
+    half_life: float = 20.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        if not self.half_life > 0:
+            raise ValueError(f"half_life must be above 0, got {self.half_life!r}")
+
+    def search(self, moment):
+        """Look for the places whose neurons fire most alike, on one batch."""
+        return Search("cosine", rows="random_batch")
+
+    def grow(self, layer, dropped, n, context):
+        """Choose n places: by chance ever fewer, alike ever more."""
+        n_random = round(n * 0.5 ** (context.epoch / self.half_life))
+        rng = context.rng("grow")
+        alike = np.sort(rng.choice(context.candidates, n - n_random, replace=False))
+        others = random_absent(layer, n_random, rng, also=dropped, exclude=alike)
+        return Grown(np.sort(np.concatenate([alike, others])), n_random)
