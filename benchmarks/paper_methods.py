@@ -159,6 +159,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=joblib.cpu_count())
     parser.add_argument("--only", nargs="+", help="methods for the knobs")
     parser.add_argument("--hidden", nargs="+", type=int, help="widths for the knobs")
+    parser.add_argument("--profile", help="profile for the knobs")
     parser.add_argument("--report", action="store_true", help="only write the page")
     arguments = parser.parse_args()
     done = runs_on_record()
@@ -172,8 +173,10 @@ def main():
 def _wanted(run, arguments):
     if not run.knob:
         return True
-    return (not arguments.only or run.method in arguments.only) and (
-        not arguments.hidden or run.hidden in arguments.hidden
+    return (
+        (not arguments.only or run.method in arguments.only)
+        and (not arguments.hidden or run.hidden in arguments.hidden)
+        and run.profile == (arguments.profile or run.profile)
     )
 
 

@@ -75,7 +75,7 @@ def test_the_defaults_that_were_promised(of):
         "warm_start": False,
         "random_state": None,
         "n_jobs": None,
-        "similarity": "exact",
+        "similarity": "screened",
         "callbacks": (),
         "verbose": 0,
     }

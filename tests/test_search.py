@@ -142,8 +142,14 @@ class Case:
             "ties": self.ties,
             "targets": self.targets if self.score == "gradient" else None,
         }
-        how |= changes
-        return engine.best_places(self.network, self.rows, n_threads=n_threads, **how)
+        return engine.best_places(
+            engine.PairSearch(
+                network=self.network,
+                rows=self.rows,
+                n_threads=n_threads,
+                **how | changes,
+            )
+        )
 
     def levels(self, rows=None):
         """What each level shows for the rows in use: (n_used, n_neurons) each."""

@@ -266,9 +266,9 @@ def test_similarity_is_that_of_the_network_before_the_drop(monkeypatch):
     calls = []
     best_places = engine.best_places
 
-    def spy(network, rows, **more):
-        calls.append((network.copy(), more))
-        return best_places(network, rows, **more)
+    def spy(search):
+        calls.append((search.network.copy(), search))
+        return best_places(search)
 
     monkeypatch.setattr(engine, "best_places", spy)
     progress, data = begin()
@@ -276,12 +276,12 @@ def test_similarity_is_that_of_the_network_before_the_drop(monkeypatch):
     data = replace(data, sample_weight=weight, row_ids=np.arange(5, 90))
     before, progress.epoch = progress.network.copy(), 1
     rewire_network(progress, data, replace(SETTINGS, method=make_method("ctre_sim")))
-    ((network, more),) = calls
+    ((network, search),) = calls
     assert same(network_bits(network), network_bits(before))
-    assert more["n_wanted"] == [12, 6]
-    assert [len(kept) for kept in more["kept"]] == [40 - 12, 20 - 6]
-    assert np.array_equal(more["row_ids"], np.arange(5, 90))
-    assert more["sample_weight"] is weight
+    assert search.n_wanted == [12, 6]
+    assert [len(kept) for kept in search.kept] == [40 - 12, 20 - 6]
+    assert np.array_equal(search.row_ids, np.arange(5, 90))
+    assert search.sample_weight is weight
 
 
 @dataclass(frozen=True)
@@ -408,6 +408,7 @@ def test_every_record_tells_the_same_things(name):
         assert set(record) == {
             *("epoch", "loss", "learning_rate", "alive"),
             *("replaced", "random_share", "random_phase", "switched"),
+            *("recall", "candidate_factor"),
             *("validation_score", "validation_loss", "stalled_epochs"),
             *("train_seconds", "rewire_seconds", "evaluate_seconds"),
         }
@@ -425,9 +426,9 @@ def rows_searched(monkeypatch, method, **how):
     searched, orders = [], []
     best_places, train_epoch = engine.best_places, engine.train_epoch
 
-    def search(network, rows, *, row_ids, **more):
-        searched.append(row_ids.tolist())
-        return best_places(network, rows, row_ids=row_ids, **more)
+    def search(wanted):
+        searched.append(wanted.row_ids.tolist())
+        return best_places(wanted)
 
     def epoch(*arguments, order, **more):
         orders.append(order.tolist())

@@ -107,7 +107,8 @@ class RewiringStudy(Callback):
     ) -> None:
         layers = rewiring.after.layers
         self._tried = list(map(merge, self._tried, rewiring.grown))
-        found, before = rewiring.candidates, self._found
+        found = None if rewiring.found is None else rewiring.found.places
+        before = self._found
         measure = rewiring.data.measure
         assert measure is not None  # every estimator has one
         record["loss_before_rewiring"] = measure(rewiring.before)[1]

@@ -17,6 +17,7 @@ PURPOSES = (
     "split",
     "ties",
     "rows",
+    "race",
 )
 
 

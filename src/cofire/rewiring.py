@@ -10,6 +10,7 @@ from cofire.layer import SparseLayer
 from cofire.methods import Grown, Search, UpdateContext
 from cofire.network import SparseNetwork
 from cofire.randomness import stream
+from cofire.similarity import Exact, Found
 from cofire.state import Progress, Record, Settings, TrainingData
 from cofire.topology.places import without
 from cofire.topology.rewire import rewire
@@ -24,7 +25,7 @@ class Rewiring:
     dropped: list[np.ndarray]
     grown: list[np.ndarray]
     n_random: list[int]
-    candidates: list[np.ndarray] | None
+    found: Found | None
     """What the search found, before the method had its say; None without a search."""
     random_phase: bool | None
     data: TrainingData
@@ -38,6 +39,8 @@ class Rewiring:
                 for r, places in zip(self.n_random, self.grown, strict=True)
             ],
             "random_phase": self.random_phase,
+            "recall": None if self.found is None else self.found.recall,
+            "candidate_factor": None if self.found is None else self.found.factor,
         }
 
 
@@ -48,6 +51,8 @@ def no_rewiring(progress: Progress, settings: Settings) -> Record:
         "replaced": [0] * n_layers,
         "random_share": [0.0] * n_layers,
         "random_phase": settings.method.random_phase(progress.moment(settings)),
+        "recall": None,
+        "candidate_factor": None,
     }
 
 
@@ -101,12 +106,12 @@ def rewire_network(
         method.drop(layer, _n_replaced(layer, settings.drop_fraction), context)
         for layer, context in zip(layers, contexts, strict=True)
     ]
-    search, candidates = method.search(moment), None
+    search, found = method.search(moment), None
     if search is not None:
-        candidates = _candidates(search, progress, data, settings, dropped)
+        found = _find(search, progress, data, settings, dropped)
         contexts = [
             replace(context, candidates=places)
-            for context, places in zip(contexts, candidates, strict=True)
+            for context, places in zip(contexts, found.places, strict=True)
         ]
     rewired, grown = [], []
     for layer, gone, context in zip(layers, dropped, contexts, strict=True):
@@ -127,7 +132,7 @@ def rewire_network(
         dropped=dropped,
         grown=[growth.places for growth in grown],
         n_random=[growth.n_random for growth in grown],
-        candidates=candidates,
+        found=found,
         random_phase=method.random_phase(moment),
         data=data,
     )
@@ -157,18 +162,19 @@ def _n_replaced(layer: SparseLayer, drop_fraction: float) -> int:
     return min(int(drop_fraction * layer.nnz), free)
 
 
-def _candidates(
+def _find(
     search: Search,
     progress: Progress,
     data: TrainingData,
     settings: Settings,
     dropped: list[np.ndarray],
-) -> list[np.ndarray]:
+) -> Found:
     layers = progress.network.layers
-    places, _ = engine.best_places(
-        progress.network,
-        data.rows,
-        row_ids=_rows(search.rows, progress, data, settings),
+    row_ids = _rows(search.rows, progress, data, settings)
+    pairs = engine.PairSearch(
+        network=progress.network,
+        rows=data.rows,
+        row_ids=row_ids,
         kept=[without(a.keys, b) for a, b in zip(layers, dropped, strict=True)],
         n_wanted=[len(gone) for gone in dropped],
         seed=progress.seed,
@@ -179,7 +185,11 @@ def _candidates(
         sample_weight=data.sample_weight,
         n_threads=settings.n_threads,
     )
-    return places
+    # Gradients are those of one batch: nothing is to be saved there.
+    similarity = Exact() if search.score == "gradient" else settings.similarity
+    factor = progress.history[-1].get("candidate_factor") if progress.history else None
+    all_rows = row_ids is data.row_ids
+    return similarity.find(pairs, (lambda: data.rarity) if all_rows else None, factor)
 
 
 def _rows(

@@ -1,5 +1,6 @@
 """save, load: what of a fitted estimator goes into a file, and how it comes back."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -14,6 +15,7 @@ from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.base import BaseSparseMLP
 from cofire.methods import METHODS, Method
 from cofire.plain import decode, encode
+from cofire.similarity import SIMILARITIES, Similarity
 from cofire.snapshot import (
     Tensors,
     demand,
@@ -32,6 +34,11 @@ ESTIMATORS: dict[str, type[BaseSparseMLP]] = {
 _TARGETS = {
     "SparseMLPClassifier": ("classes_",),
     "SparseMLPRegressor": ("target_mean_", "target_scale_"),
+}
+# Parameters that may be objects: their class, and those that a file may name.
+_OBJECTS: dict[str, tuple[type, Callable[[], dict[str, type]]]] = {
+    "method": (Method, lambda: dict(METHODS.loaded())),
+    "similarity": (Similarity, lambda: dict(SIMILARITIES)),
 }
 _MALFORMED = (
     *(ValueError, TypeError, LookupError),
@@ -147,8 +154,9 @@ def _plain_parameters(estimator: BaseSparseMLP) -> tuple[Document, list[str]]:
     if isinstance(parameters["random_state"], np.random.RandomState):
         notes.append("random_state was a RandomState and is None here")
         parameters["random_state"] = None
-    if isinstance(parameters["method"], Method):
-        parameters["method"] = _describe_method(parameters["method"])
+    for name, (base, table) in _OBJECTS.items():
+        if isinstance(parameters[name], base):
+            parameters[name] = _describe_object(parameters[name], name, table())
     return {name: encode(value, name) for name, value in parameters.items()}, notes
 
 
@@ -156,36 +164,37 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
     parameters = {name: decode(value) for name, value in plain.items()}
     for name in parameters.keys() - known._get_param_names():
         raise unknown_name("parameter", name, known._get_param_names())
-    method = parameters.get("method")
-    if isinstance(method, dict):
-        parameters["method"] = _restore_method(**method)
-    elif isinstance(method, str):
-        _known_method(method)
+    for name, (_, table) in _OBJECTS.items():
+        value = parameters.get(name)
+        if isinstance(value, dict):
+            parameters[name] = _restore_object(**value, table=table())
+        elif isinstance(value, str):
+            _known(value, table())
     return parameters
 
 
-def _describe_method(method: Method) -> Document:
-    for name, known in METHODS.loaded().items():
-        if type(method) is known:
-            settings = {field: getattr(method, field) for field in field_names(known)}
+def _describe_object(value: Any, parameter: str, table: dict[str, type]) -> Document:
+    for name, known in table.items():
+        if type(value) is known:
+            settings = {field: getattr(value, field) for field in field_names(known)}
             return {"name": name, "settings": settings}
     raise ValueError(
-        f"method: {type(method).__name__} cannot be stored in a model file, only "
-        f"those of METHODS: {', '.join(METHODS)}."
+        f"{parameter}: {type(value).__name__} cannot be stored in a model file, only "
+        f"those that go by a name: {', '.join(table)}."
     )
 
 
-def _restore_method(name: str, settings: Document) -> Method:
-    known = _known_method(name)
+def _restore_object(name: str, settings: Document, table: dict[str, type]) -> Any:
+    known = _known(name, table)
     demand(settings.keys() <= field_names(known), f"{name}: unknown settings")
     return known(**settings)
 
 
-def _known_method(name: str) -> type[Method]:
+def _known(name: str, table: dict[str, type]) -> type:
     """A file does not make anything be imported: not even an installed package."""
-    if name not in METHODS.loaded():
+    if name not in table:
         raise ValueError(
-            f"its method {name!r} is not one of cofire's. If an installed package adds "
-            f"it, say cofire.METHODS[{name!r}] first."
+            f"{name!r} is not one of cofire's own. If an installed package adds this "
+            f"method, say cofire.METHODS[{name!r}] first."
         )
-    return METHODS.loaded()[name]
+    return table[name]

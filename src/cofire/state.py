@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from cofire.methods import Method, Moment
 from cofire.network import SparseNetwork
 from cofire.optimizers import Optimizer
 from cofire.randomness import stream
+from cofire.similarity import Exact, Similarity
 
 Record = dict[str, Any]
 """What one epoch left behind; `history_` is a list of these."""
@@ -28,6 +30,11 @@ class TrainingData:
     """Score and loss of a network on the validation data, where there are any."""
     measure: Callable[[SparseNetwork], tuple[float, float]] | None = None
     """The same on the rows to learn from, for those who ask."""
+
+    @cached_property
+    def rarity(self) -> np.ndarray:
+        """Of the rows in use: how many of them share the rarest feature of each."""
+        return self.rows.rarity(self.row_ids)
 
     def order(self, settings: "Settings", seed: int, epoch: int) -> np.ndarray:
         """The rows as the batches of an epoch take them."""
@@ -51,6 +58,7 @@ class Settings:
     restore_best: bool
     n_threads: int
     alpha: float = 0.0
+    similarity: Similarity = Exact()
 
 
 @dataclass

@@ -17,11 +17,14 @@ __all__ = [
     "SCORES",
     "TIES",
     "EpochStats",
+    "PairSearch",
     "Rows",
     "available_cores",
     "best_places",
     "gradients",
+    "hashed_places",
     "predict",
+    "screened_places",
     "simd_level",
     "train_epoch",
 ]
@@ -81,6 +84,12 @@ class Rows:
 
     def __len__(self) -> int:
         return self.native.n_rows
+
+    def rarity(self, row_ids: np.ndarray) -> np.ndarray:
+        """For each of these rows, in how many of them its rarest feature is not 0."""
+        rarity = np.empty(len(row_ids), np.int64)
+        _native.rarity(self.native, row_ids, rarity)
+        return rarity
 
 
 @dataclass(frozen=True)
@@ -182,25 +191,14 @@ def gradients(
     return [state.weights[0] for state in sums.state]
 
 
-def best_places(
-    network: SparseNetwork,
-    rows: Rows,
-    *,
-    row_ids: np.ndarray,
-    kept: list[np.ndarray],
-    n_wanted: list[int],
-    seed: int,
-    epoch: int,
-    score: str = "cosine",
-    ties: str = "random",
-    targets: np.ndarray | None = None,
-    sample_weight: np.ndarray | None = None,
-    n_threads: int = 1,
-) -> tuple[list[np.ndarray], list[int]]:
-    """Find per layer the `n_wanted` places with the highest score, outside `kept`.
+@dataclass(frozen=True, kw_only=True)
+class PairSearch:
+    """Which pairs of neurons are searched, and by what.
 
-    With the two neurons' activations a and b over the rows in `row_ids` (int64), sums
-    weighted by `sample_weight` (float32, one per row of `rows`), the score is
+    Per layer the `n_wanted` places with the highest score outside `kept` (ascending
+    int64 places). With the two neurons' activations a and b over the rows in `row_ids`
+    (int64), sums weighted by `sample_weight` (float32, one per row of `rows`), the
+    score is
 
     - "cosine": |a . b| / (|a| |b|), 0 where one never fires, to multiples of 2**-16;
     - "lowest_cosine": the same, lowest first;
@@ -212,30 +210,94 @@ def best_places(
 
     What follows the last layer is its output function. Among equals a random number of
     (`seed`, layer, `epoch`, place) decides, or with `ties` "index" the lower input and
-    then the lower output. `kept` are ascending int64 places per layer. Returns the
-    places per layer, ascending, and per level, inputs first, the number of neurons that
-    fire for some row.
-
-    The same for any `n_threads`. Never holds more than a window of the pairs.
+    then the lower output. The same places are found for any `n_threads`.
     """
-    places = [np.empty(n, np.int64) for n in n_wanted]
-    n_firing = _native.best_places(
-        layers=_native_layers(network),
-        activation=network.activation,
-        output=network.output,
-        rows=rows.native,
-        row_ids=row_ids,
-        sample_weight=sample_weight,
-        kept=kept,
-        places=places,
-        score=score,
-        ties=ties,
-        targets=targets,
-        seed=seed,
-        epoch=epoch,
-        n_threads=n_threads,
-    )
+
+    network: SparseNetwork
+    rows: Rows
+    row_ids: np.ndarray
+    kept: list[np.ndarray]
+    n_wanted: list[int]
+    seed: int
+    epoch: int
+    score: str = "cosine"
+    ties: str = "random"
+    targets: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
+    n_threads: int = 1
+
+    def arguments(self) -> tuple[list[np.ndarray], dict[str, Any]]:
+        """Room for the places of each layer, and what all searches are told."""
+        places = [np.empty(n, np.int64) for n in self.n_wanted]
+        return places, {
+            "layers": _native_layers(self.network),
+            "activation": self.network.activation,
+            "output": self.network.output,
+            "rows": self.rows.native,
+            "row_ids": self.row_ids,
+            "sample_weight": self.sample_weight,
+            "kept": self.kept,
+            "places": places,
+            "score": self.score,
+            "ties": self.ties,
+            "seed": self.seed,
+            "epoch": self.epoch,
+            "n_threads": self.n_threads,
+        }
+
+
+def best_places(search: PairSearch) -> tuple[list[np.ndarray], list[int]]:
+    """Find the best places, by all rows and among all pairs.
+
+    Returns them per layer, ascending, and per level, inputs first, the number of
+    neurons that fire for some row. Never holds more than a window of the pairs.
+    """
+    places, told = search.arguments()
+    n_firing = _native.best_places(**told, targets=search.targets)
     return places, n_firing
+
+
+def screened_places(
+    search: PairSearch,
+    *,
+    sample_ids: np.ndarray,
+    row_share: np.ndarray | None,
+    factor: list[int],
+    recall: float,
+) -> tuple[list[np.ndarray], list[float], list[int]]:
+    """Find nearly the best places for a small part of the price.
+
+    A sketch of the rows in `sample_ids`, each of which stands for `row_share` rows,
+    ranks all pairs; per layer, `factor` times as many as are wanted (more if need be)
+    are ranked by the rows themselves, which come in a random order in
+    `search.row_ids`, as far as it takes for an expected `recall`. Returns per layer the
+    places, the estimated recall, and the factor to begin with next time.
+    """
+    places, told = search.arguments()
+    estimated, factor, _ = _native.screened_places(
+        **told,
+        sample_ids=sample_ids,
+        row_share=row_share,
+        factor=factor,
+        recall=recall,
+    )
+    return places, estimated, factor
+
+
+def hashed_places(
+    search: PairSearch, *, row_share: np.ndarray | None, n_tables: int
+) -> list[np.ndarray]:
+    """Find good places among the pairs whose neurons have a hash in common.
+
+    Per layer at most as many as wanted, ascending. Time and memory follow the numbers
+    of neurons, connections and places wanted, not that of pairs.
+    """
+    places, told = search.arguments()
+    n_found: list[int] = []
+    _native.hashed_places(
+        **told, n_found=n_found, row_share=row_share, n_tables=n_tables
+    )
+    return [found[:n] for found, n in zip(places, n_found, strict=True)]
 
 
 def _native_layers(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
+from cofire.similarity import Similarity
 
 
 class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
@@ -85,8 +86,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         The same seed gives the same bits for any number of threads.
     n_jobs : int or None
         Threads; None means all cores, and 1 inside a joblib worker.
-    similarity : {"exact"}
-        How CTRE's candidates are searched.
+    similarity : {"screened", "exact", "linear"} or cofire.similarity.Similarity
+        How pairs of neurons that fire alike are searched: nearly the best for a small
+        part of the price, the very best, or good ones in layers of any width.
     callbacks : sequence of cofire.callbacks.Callback
     verbose : int
         1 shows a progress bar.
@@ -157,7 +159,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-        similarity: str = "exact",
+        similarity: str | Similarity = "screened",
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:

@@ -14,6 +14,7 @@ from cofire.methods import METHODS, Method, make_method
 from cofire.network import ACTIVATIONS
 from cofire.optimizers import SGD, Adam, Optimizer
 from cofire.schedules import SCHEDULES
+from cofire.similarity import SIMILARITIES, Similarity, make_similarity
 from cofire.state import Settings
 from cofire.threads import n_threads
 from cofire.topology.create import INITS
@@ -31,7 +32,7 @@ CHOICES = {
     "solver": ("sgd", "adam"),
     "last_batch": ("train", "drop"),
     "learning_rate": SCHEDULES,
-    "similarity": ("exact",),
+    "similarity": tuple(SIMILARITIES),
 }
 
 
@@ -77,7 +78,7 @@ class SparseMLPParameters(BaseEstimator):
         "warm_start": ["boolean"],
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
-        "similarity": [str],
+        "similarity": [str, Similarity],
         "callbacks": ["array-like"],
         "verbose": ["verbose"],
     }
@@ -115,7 +116,7 @@ class SparseMLPParameters(BaseEstimator):
         warm_start: bool,
         random_state: Any,
         n_jobs: int | None,
-        similarity: str,
+        similarity: str | Similarity,
         callbacks: Any,
         verbose: int,
     ) -> None:
@@ -246,4 +247,5 @@ class SparseMLPParameters(BaseEstimator):
             restore_best=self.restore_best,
             n_threads=n_threads(self.n_jobs),
             alpha=0.0 if self.decoupled_decay else self.alpha,
+            similarity=make_similarity(self.similarity),
         )

@@ -13,6 +13,7 @@ from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
 from cofire.network import SparseNetwork
+from cofire.similarity import Similarity
 
 
 class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
@@ -71,7 +72,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-        similarity: str = "exact",
+        similarity: str | Similarity = "screened",
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:

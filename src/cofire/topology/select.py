@@ -84,15 +84,25 @@ def random_absent(
         taken = without(taken, also)
     if exclude is not None:
         taken = merge(taken, exclude)
-    n_free = layer.n_in * layer.n_out - len(taken)
+    return random_others(taken, layer.n_in * layer.n_out, n, rng)
+
+
+def random_others(
+    taken: np.ndarray, n_places: int, n: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw n of the n_places places that are not taken (ascending), ascending.
+
+    >>> random_others(np.array([0, 2]), 4, 2, np.random.default_rng(0))
+    array([1, 3])
+    """
+    n_free = n_places - len(taken)
     if n > n_free:
         raise ValueError(f"cannot grow {n} connections: only {n_free} places are free")
     # taken[k] - k free places lie before taken[k]: so the free place of rank r has as
     # many taken ones before it as there are entries <= r. Exact however full the
     # layer is, where drawing and rejecting would stall.
     rank = distinct(n_free, n, rng)
-    taken -= np.arange(len(taken))
-    return rank + np.searchsorted(taken, rank, side="right")
+    return rank + np.searchsorted(taken - np.arange(len(taken)), rank, side="right")
 
 
 def first_absent(

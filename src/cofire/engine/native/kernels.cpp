@@ -86,6 +86,21 @@ void adam(int64_t begin, int64_t end, int64_t n_live, int n_groups, const float*
     });
 }
 
+void add_rows(int n8, int64_t n_rows, const float* rows, const float* factor, int64_t stride,
+              float* sums) {
+    with_constant(
+        n8, [&](auto n) { add_rows_of<decltype(n)::value>(n_rows, rows, factor, stride, sums); });
+}
+
+void pair_sums(int n8, int64_t n, const float* a, const int32_t* a_row, const float* b,
+               const int32_t* b_row, const float* weight, double* sums) {
+    with_constant(n8, [&](auto count) {
+        constexpr int N8 = decltype(count)::value;
+        const auto rows = weight != nullptr ? pair_sums_rows<N8, true> : pair_sums_rows<N8, false>;
+        rows(n, a, a_row, b, b_row, weight, sums);
+    });
+}
+
 #define COFIRE_TEXT_(x) #x
 #define COFIRE_TEXT(x) COFIRE_TEXT_(x)
 
@@ -112,6 +127,8 @@ const Kernels COFIRE_LEVEL = {
     pack,
     products,
     products_exact,
+    add_rows,
+    pair_sums,
 };
 
 }  // namespace cofire

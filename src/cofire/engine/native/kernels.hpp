@@ -120,6 +120,12 @@ struct Kernels {
     void (*products_exact)(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
                            const float* outputs, int64_t n_in_panels, const float* inputs,
                            const double* column_weight, double* sums);
+    // sums[j, :] += factor * rows[j, :]; a row of sums has `stride` columns.
+    void (*add_rows)(int n8, int64_t n_rows, const float* rows, const float* factor, int64_t stride,
+                     float* sums);
+    // sums[k] += sum over samples of weight * a[a_row[k], :] * b[b_row[k], :]; nullptr: weight 1.
+    void (*pair_sums)(int n8, int64_t n, const float* a, const int32_t* a_row, const float* b,
+                      const int32_t* b_row, const float* weight, double* sums);
 };
 
 // The fastest level this machine has, or the one that COFIRE_SIMD names.

@@ -37,11 +37,9 @@ void PlanLayer::copy_weights_to_output_order(int64_t begin, int64_t end) {
 
 namespace {
 
-using Marks = std::vector<std::vector<uint8_t>>;
-
 // matters[level][neuron]: not provably zero, and with a path to an output.
 Marks neurons_that_matter(const std::vector<LayerView>& views, const std::vector<int64_t>& sizes,
-                          Activation activation, Purpose purpose) {
+                          Activation activation, Purpose purpose, const Marks* wanted) {
     const int n_layers = static_cast<int>(views.size());
     Marks matters(n_layers + 1);
     for (int level = 0; level <= n_layers; level++) matters[level].assign(sizes[level], 1);
@@ -58,14 +56,19 @@ Marks neurons_that_matter(const std::vector<LayerView>& views, const std::vector
                 if (zero) matters[l + 1][o] = 0;
             }
         }
-    if (purpose == Purpose::every_unit) return matters;
+    if (purpose == Purpose::every_unit && wanted == nullptr) return matters;
+    const auto only = [&](int level, const std::vector<uint8_t>& needed) {
+        for (int64_t j = 0; j < sizes[level]; j++)
+            matters[level][j] &= needed[j] | (wanted == nullptr ? 0 : (*wanted)[level][j]);
+    };
+    if (wanted != nullptr) only(n_layers, (*wanted)[n_layers]);
     for (int l = n_layers - 1; l >= 0; l--) {
         const LayerView& v = views[l];
         std::vector<uint8_t> heard(v.n_in, 0);
         for (int64_t o = 0; o < v.n_out; o++)
             if (matters[l + 1][o])
                 for (int64_t k = v.indptr[o]; k < v.indptr[o + 1]; k++) heard[v.indices[k]] = 1;
-        for (int64_t i = 0; i < v.n_in; i++) matters[l][i] &= heard[i];
+        only(l, heard);
     }
     return matters;
 }
@@ -121,11 +124,12 @@ PlanLayer plan_layer(const LayerView& view, const std::vector<int32_t>& in_at,
 
 }  // namespace
 
-Plan::Plan(const std::vector<LayerView>& views, Activation hidden_activation, Purpose purpose)
+Plan::Plan(const std::vector<LayerView>& views, Activation hidden_activation, Purpose purpose,
+           const Marks* wanted)
     : activation(hidden_activation) {
     sizes.push_back(views.front().n_in);
     for (const LayerView& v : views) sizes.push_back(v.n_out);
-    const Marks matters = neurons_that_matter(views, sizes, activation, purpose);
+    const Marks matters = neurons_that_matter(views, sizes, activation, purpose, wanted);
     for (std::size_t level = 0; level < sizes.size(); level++) {
         std::vector<int32_t> at(sizes[level], -1);
         int32_t n = 0;

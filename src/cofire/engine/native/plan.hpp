@@ -79,6 +79,8 @@ enum class Purpose {
     every_unit,  // all activations are wanted, also of neurons nobody listens to
 };
 
+using Marks = std::vector<std::vector<uint8_t>>;  // per level and neuron
+
 // Neurons that provably change nothing are left out: those without a path to an output, and
 // ReLU neurons that stay at zero because nothing but a bias <= 0 reaches them.
 struct Plan {
@@ -88,7 +90,9 @@ struct Plan {
     std::vector<int64_t> n_live;
     std::vector<PlanLayer> layers;
 
-    Plan(const std::vector<LayerView>& views, Activation activation, Purpose purpose);
+    // wanted: only what these neurons depend on, or nullptr: all.
+    Plan(const std::vector<LayerView>& views, Activation activation, Purpose purpose,
+         const Marks* wanted = nullptr);
     int n_layers() const { return static_cast<int>(layers.size()); }
     Activation activation_of(int layer) const {
         return layer + 1 < n_layers() ? activation : Activation::identity;

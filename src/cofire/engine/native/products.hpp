@@ -146,5 +146,40 @@ void add_squares(int n8, int64_t n_rows, const float* rows, const float* weight,
     }
 }
 
+// ---- sums of rows -----------------------------------------------------------------------------
+
+template <int N8>
+void add_rows_of(int64_t n_rows, const float* rows, const float* factor, int64_t stride,
+                 float* sums) {
+    typedef Row<N8> Samples;
+    const Samples f = Samples::at(factor);
+    for (int64_t j = 0; j < n_rows; j++) {
+        Samples x = Samples::at(rows + j * (N8 * 8));
+        x.apply(f, [](auto a, auto b) { return a * b; });
+        x.apply(Samples::at(sums + j * stride), [](auto a, auto b) { return a + b; });
+        x.put(sums + j * stride);
+    }
+}
+
+// ---- single pairs -----------------------------------------------------------------------------
+
+template <int N8, bool Weighted>
+void pair_sums_rows(int64_t n, const float* a, const int32_t* a_row, const float* b,
+                    const int32_t* b_row, const float* weight, double* sums) {
+    typedef Row<N8> Samples;
+    const Samples w = Weighted ? Samples::at(weight) : Samples::filled(1.0f);
+    for (int64_t k = 0; k < n; k += kBlock) {
+        const int64_t m = n - k < kBlock ? n - k : kBlock;
+        Block products[kBlock] = {};
+        for (int64_t j = 0; j < m; j++) {
+            Samples x = Samples::at(a + a_row[k + j] * (N8 * 8));
+            if (Weighted) x.apply(w, [](auto p, auto q) { return p * q; });
+            products[j] = dot(x, Samples::at(b + b_row[k + j] * (N8 * 8)));
+        }
+        const Block each = sum_each(products);
+        for (int64_t j = 0; j < m; j++) sums[k + j] += each[j];
+    }
+}
+
 }  // namespace
 }  // namespace cofire

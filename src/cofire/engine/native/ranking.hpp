@@ -34,23 +34,44 @@ inline uint32_t significant(double x) {
 constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
 
 // The higher the better. product is the weighted sum of input * output.
-inline uint32_t rank_of(Metric metric, double product, const Strength& input,
-                        const Strength& output) {
-    const auto cosine = [&] {
-        return fixed_point(std::abs(product) * input.inverse_norm * output.inverse_norm);
-    };
+inline double score_of(Metric metric, double product, const Strength& input,
+                       const Strength& output) {
     switch (metric) {
-        case Metric::cosine: return cosine();
-        case Metric::lowest_cosine: return kOne - std::min(kOne, cosine());
+        case Metric::cosine: return std::abs(product) * input.inverse_norm * output.inverse_norm;
+        case Metric::lowest_cosine:
+            return -std::abs(product) * input.inverse_norm * output.inverse_norm;
         case Metric::hebb:
-        case Metric::gradient: return significant(std::abs(product));
+        case Metric::gradient: return std::abs(product);
         case Metric::euclidean: {
             // What float sums leave of a difference of equals is nothing.
             const double both = input.square + output.square, square = both - 2.0 * product;
-            return significant(1.0 / (1.0 + std::sqrt(square < both * 0x1p-20 ? 0.0 : square)));
+            return 1.0 / (1.0 + std::sqrt(square < both * 0x1p-20 ? 0.0 : square));
         }
     }
+    return 0.0;
+}
+
+inline uint32_t rank_of(Metric metric, double score) {
+    switch (metric) {
+        case Metric::cosine: return fixed_point(score);
+        case Metric::lowest_cosine: return kOne - std::min(kOne, fixed_point(-score));
+        case Metric::hebb:
+        case Metric::gradient:
+        case Metric::euclidean: return significant(score);
+    }
     return 0;
+}
+
+// What rank_of rounds to.
+inline double score_of_rank(Metric metric, uint32_t rank) {
+    switch (metric) {
+        case Metric::cosine: return rank / static_cast<double>(kOne);
+        case Metric::lowest_cosine: return rank / static_cast<double>(kOne) - 1.0;
+        case Metric::hebb:
+        case Metric::gradient:
+        case Metric::euclidean: return std::bit_cast<float>(rank << 7);
+    }
+    return 0.0;
 }
 
 // No pair with a silent neuron, whose product is 0, ranks higher.

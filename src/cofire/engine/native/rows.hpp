@@ -24,6 +24,10 @@ struct Rows {
     void gather(const Kernels& kernels, const int64_t* ids, int n, int n8, const int64_t* next_ids,
                 const int32_t* destination, float* tile) const;
 
+    // rarity[k]: the smallest number of the n rows that share a feature which is not 0 in row
+    // ids[k]; n where it has none.
+    void rarity(const int64_t* ids, int64_t n, int64_t* rarity) const;
+
     // Makes a tile of sparse rows zero again, touching only what gather filled in.
     void clear(const int64_t* ids, int n, int n8, const int32_t* destination, float* tile) const;
 };

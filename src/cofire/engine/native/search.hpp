@@ -48,4 +48,36 @@ SearchResult best_places(const std::vector<LayerView>& layers, Activation activa
                          const Rows& rows, const SearchRequest& request, int n_threads,
                          const std::function<bool()>& interrupted);
 
+// How the screened search goes about it: a sketch of a sample of rows ranks all pairs, and the
+// best of them, several times as many as wanted, are ranked by the rows themselves (race.hpp).
+struct Screening {
+    const int64_t* sample_ids = nullptr;
+    int64_t n_sample = 0;
+    const float* sample_weight = nullptr;  // how many rows each stands for, or none: all 1
+    std::vector<int64_t> factor;           // per layer: candidates to begin with, over n_wanted
+    double recall = 0.99;                  // wanted
+};
+
+struct ScreenedResult {
+    std::vector<std::vector<int64_t>> places;  // per layer, ascending
+    std::vector<double> recall;                // per layer, estimated
+    std::vector<int64_t> factor;               // per layer: what was enough
+    int64_t n_rows = 0;                        // that the candidates were ranked by
+    bool interrupted = false;
+};
+
+// Like best_places, nearly. request.row_ids come in a random order.
+ScreenedResult screened_places(const std::vector<LayerView>& layers, Activation activation,
+                               Loss loss, const Rows& rows, const SearchRequest& request,
+                               const Screening& how, int n_threads,
+                               const std::function<bool()>& interrupted);
+
+// The best of the pairs whose sketches have a hash in common in some table, at most n_wanted. Time
+// and memory follow neurons, connections and places wanted; request.row_ids are a sample, each
+// row of which stands for row_share rows (nullptr: 1).
+SearchResult hashed_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
+                           const Rows& rows, const SearchRequest& request, const float* row_share,
+                           int64_t n_tables, int n_threads,
+                           const std::function<bool()>& interrupted);
+
 }  // namespace cofire

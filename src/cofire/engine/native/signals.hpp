@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "search.hpp"
@@ -39,25 +40,46 @@ struct Signals {
     const float* weight;  // per sample; padding weighs nothing
 };
 
-class SignalReader {
+// Where signals come from, a tile of samples at a time.
+class SignalSource {
 public:
-    SignalReader(const Plan& plan, const Kernels& kernels, Loss loss, const Rows& rows,
-                 const SearchRequest& request, int tile_size)
-        : plan_(plan), kernels_(kernels), loss_(loss), rows_(rows), request_(request),
+    using Use = std::function<void(const Signals&)>;
+    virtual ~SignalSource() = default;
+    virtual int64_t n_samples() const = 0;
+    // use(signals) of the samples from `first` on, at most a tile, up to a level.
+    virtual void with_tile(int64_t first, int last_level, SignalSpace& space,
+                           const Use& use) const = 0;
+};
+
+// Rows of the data, and how much each stands for (nullptr: one).
+struct RowList {
+    const int64_t* ids = nullptr;
+    int64_t n = 0;
+    const float* weight = nullptr;
+};
+
+class RowSignals : public SignalSource {
+public:
+    RowSignals(const Plan& plan, const Kernels& kernels, Loss loss, const Rows& rows,
+               const SearchRequest& request, const RowList& list, int tile_size)
+        : plan_(plan), kernels_(kernels), loss_(loss), rows_(rows), request_(request), list_(list),
           tile_size_(tile_size) {}
 
-    // use(signals) of the rows from `first` on, at most a tile, up to a level.
-    template <class Use>
-    void with_tile(int64_t first, int last_level, SignalSpace& space, Use use) const {
-        const int64_t rest = request_.n_rows - first;
+    int64_t n_samples() const override { return list_.n; }
+
+    void with_tile(int64_t first, int last_level, SignalSpace& space,
+                   const Use& use) const override {
+        const int64_t rest = list_.n - first;
         const int n = static_cast<int>(std::min<int64_t>(tile_size_, rest)), n8 = (n + 7) / 8;
-        const int64_t* ids = request_.row_ids + first;
+        const int64_t* ids = list_.ids + first;
         const int64_t* next_ids = rest >= tile_size_ + 8 ? ids + tile_size_ : nullptr;
         const int32_t* destination = plan_.live_at[0].data();
         std::vector<Floats>& level = space.forward.level;
         float weight[kMaxTile] = {};
-        for (int s = 0; s < n; s++)
-            weight[s] = request_.sample_weight == nullptr ? 1.0f : request_.sample_weight[ids[s]];
+        for (int s = 0; s < n; s++) {
+            weight[s] = list_.weight == nullptr ? 1.0f : list_.weight[first + s];
+            if (request_.sample_weight != nullptr) weight[s] *= request_.sample_weight[ids[s]];
+        }
 
         rows_.gather(kernels_, ids, n, n8, next_ids, destination, level[0].data());
         if (request_.metric == Metric::gradient) {
@@ -79,6 +101,7 @@ private:
     const Loss loss_;
     const Rows& rows_;
     const SearchRequest& request_;
+    const RowList list_;
     const int tile_size_;
 
     // Deltas are found in place of activations, which are still wanted: in a copy. They are those

@@ -5,7 +5,10 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 #include <vector>
+
+#include "search.hpp"
 
 namespace cofire {
 
@@ -43,6 +46,28 @@ struct Candidate {
     }
 };
 
+// Makes candidates of one layer. Among equals the larger lot comes first, or in the order of the
+// index the smaller place, counted input by input.
+class TieBreak {
+public:
+    TieBreak(Ties ties, const Lots& lots, int64_t n_in, int64_t n_out)
+        : ties_(ties), lots_(lots), n_in_(n_in), n_out_(n_out) {}
+
+    Candidate candidate(uint32_t rank, int64_t place) const {
+        if (ties_ == Ties::random) return {rank, lots_.of(place), place};
+        return {rank, 0, place % n_in_ * n_out_ + place / n_in_};
+    }
+    int64_t place_of(const Candidate& c) const {
+        if (ties_ == Ties::random) return c.place;
+        return c.place % n_out_ * n_in_ + c.place / n_out_;
+    }
+
+private:
+    Ties ties_;
+    Lots lots_;
+    int64_t n_in_, n_out_;
+};
+
 // Shared by the threads. Up to twice the wanted number are held; then the worse half goes.
 class TopPlaces {
 public:
@@ -62,16 +87,29 @@ public:
         }
     }
 
+    // The same where a candidate may be offered again.
+    void offer_once(const std::vector<Candidate>& candidates) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        repeats_ = true;
+        for (const Candidate& c : candidates) {
+            if (c.key < lowest_key_) continue;
+            held_.push_back(c);
+            if (static_cast<int64_t>(held_.size()) == room_) keep_best();
+        }
+    }
+
     // Lets go of what is not among the best so far. Not while others offer.
     void settle() { keep_best(); }
 
-    // The places in ascending order, as many as wanted if as many were offered.
-    std::vector<int64_t> take() {
+    // The best ones, as many as wanted if as many were offered: the best quarter first, then the
+    // rest of the better half.
+    std::vector<Candidate> take() {
         settle();
-        std::vector<int64_t> places;
-        for (const Candidate& c : held_) places.push_back(c.place);
-        std::sort(places.begin(), places.end());
-        return places;
+        const auto half = held_.begin() + held_.size() / 2,
+                   quarter = held_.begin() + held_.size() / 4;
+        std::nth_element(held_.begin(), half, held_.end());
+        std::nth_element(held_.begin(), quarter, half);
+        return std::move(held_);
     }
 
 private:
@@ -82,7 +120,16 @@ private:
     uint64_t lowest_key_ = 0;
     std::atomic<uint32_t> lowest_rank_{0};
 
+    bool repeats_ = false;
+
+    void drop_repeats() {
+        std::sort(held_.begin(), held_.end());
+        const auto same = [](const Candidate& a, const Candidate& b) { return a.place == b.place; };
+        held_.erase(std::unique(held_.begin(), held_.end(), same), held_.end());
+    }
+
     void keep_best() {
+        if (repeats_) drop_repeats();
         if (n_wanted_ == 0 || static_cast<int64_t>(held_.size()) < n_wanted_) return;
         const auto last = held_.begin() + (n_wanted_ - 1);
         std::nth_element(held_.begin(), last, held_.end());

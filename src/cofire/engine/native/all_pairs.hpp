@@ -1,0 +1,309 @@
+// The best places of each layer by the signals of a source: all pairs, none held.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "levels.hpp"
+#include "search.hpp"
+#include "signals.hpp"
+#include "top_places.hpp"
+#include "windows.hpp"
+#include "workers.hpp"
+
+namespace cofire {
+
+// Steps through a row of places in ascending order, beside the kept ones.
+class KeptWalk {
+public:
+    KeptWalk(const Places& kept, int64_t first_place)
+        : next_(std::lower_bound(kept.begin, kept.end, first_place)), end_(kept.end) {}
+    bool has(int64_t place) {
+        while (next_ != end_ && *next_ < place) next_++;
+        return next_ != end_ && *next_ == place;
+    }
+
+private:
+    const int64_t *next_, *end_;
+};
+
+class AllPairs {
+public:
+    // n_wanted: per layer, 0 where nothing is. exact_sums: of few samples, in double.
+    AllPairs(const Plan& plan, const SearchRequest& request, const SignalSource& source,
+             const std::vector<int64_t>& n_wanted, int tile_size, bool exact_sums, Workers& workers)
+        : plan_(plan), kernels_(kernels()), request_(request), source_(source), n_wanted_(n_wanted),
+          tile_size_(tile_size), workers_(workers), exact_(exact_sums) {
+        for (int t = 0; t < workers.n_threads(); t++)
+            desks_.emplace_back(plan_, tile_size_, request);
+        for (int l = 0; l < plan_.n_layers(); l++) {
+            orders_.emplace_back(request.ties, Lots(request.seed, l, request.epoch), plan_.sizes[l],
+                                 plan_.sizes[l + 1]);
+            tops_.push_back(std::make_unique<TopPlaces>(n_wanted[l]));
+        }
+    }
+
+    // Per layer the best candidates, in the order of TopPlaces::take.
+    std::vector<std::vector<Candidate>> run() {
+        measure_strengths();
+        std::vector<Shape> shapes;
+        for (int l = 0; l < plan_.n_layers(); l++)
+            shapes.push_back({inputs(l).n_firing(), outputs(l).n_firing()});
+        const std::vector<Pass> passes = cut_into_passes(shapes, n_wanted_, kernels_.panels);
+        make_room(passes);
+        for (const Pass& pass : passes) fill_and_rank(pass);
+        for (int l = 0; l < plan_.n_layers(); l++) rank_silent_pairs(l);
+        std::vector<std::vector<Candidate>> best;
+        for (const auto& top : tops_) best.push_back(top->take());
+        return best;
+    }
+
+    // Per level the number of neurons that have a signal.
+    std::vector<int64_t> n_firing() const {
+        std::vector<int64_t> n;
+        for (const Level& level : activations_) n.push_back(level.n_firing());
+        return n;
+    }
+
+private:
+    // Rows whose products are summed in float32 before they join the float64 sums. A
+    // panel of so many columns still lies in the first cache.
+    static constexpr int64_t kChunk = 768;
+    static constexpr int64_t kOutputsPerTask = 48;
+    static constexpr std::size_t kOffer = 4096;
+
+    // What a thread works with.
+    struct Desk {
+        SignalSpace space;
+        std::vector<Candidate> found;
+        Desk(const Plan& plan, int tile_size, const SearchRequest& request)
+            : space(plan, tile_size, request) {
+            found.reserve(kOffer);
+        }
+    };
+    struct Task {
+        const Window* window;
+        int64_t first_panel, n_panels;  // of its outputs
+    };
+
+    const Plan& plan_;
+    const Kernels& kernels_;
+    const SearchRequest& request_;
+    const SignalSource& source_;
+    const std::vector<int64_t> n_wanted_;
+    const int tile_size_;
+    Workers& workers_;
+    const bool exact_;
+
+    std::vector<Desk> desks_;
+    std::vector<Level> activations_, deltas_;       // per level
+    std::vector<TieBreak> orders_;                  // per layer
+    std::vector<std::unique_ptr<TopPlaces>> tops_;  // per layer
+    int64_t capacity_ = 0;                          // columns of a panel
+    Floats panels_;
+    std::vector<double> column_weight_;  // for exact sums
+    std::vector<double> sums_;
+
+    const Level& inputs(int layer) const { return activations_[layer]; }
+    const Level& outputs(int layer) const {
+        return (request_.metric == Metric::gradient ? deltas_ : activations_)[layer + 1];
+    }
+
+    // ---- who fires, and how strongly ----------------------------------------------------------
+
+    // Tiles are dealt into groups by their number, and the groups summed in their order.
+    void measure_strengths() {
+        constexpr int64_t kTilesAtOnce = 4;  // of a group, before the interrupt is looked at
+        const bool gradient = request_.metric == Metric::gradient;
+        std::vector<Squares> activations(kMaxGroups, Squares(plan_)), deltas;
+        if (gradient) deltas = activations;
+        const int64_t step = kTilesAtOnce * kMaxGroups * tile_size_;
+        int64_t first = -step;
+        workers_.phases(
+            [&](int64_t group, int thread) {
+                for (int64_t t = 0; t < kTilesAtOnce; t++) {
+                    const int64_t row = first + (t * kMaxGroups + group) * tile_size_;
+                    if (row >= source_.n_samples()) return;
+                    const auto add = [&](const Signals& signals) {
+                        add_squares(signals, signals.inputs, 0, activations[group]);
+                        if (gradient) add_squares(signals, signals.outputs, 1, deltas[group]);
+                    };
+                    source_.with_tile(row, plan_.n_layers(), desks_[thread].space, add);
+                }
+            },
+            [&]() -> uint64_t {
+                first += step;
+                return first < source_.n_samples() ? kMaxGroups : 0;
+            });
+        activations_ = levels_of(plan_, activations);
+        if (gradient) deltas_ = levels_of(plan_, deltas);
+    }
+
+    void add_squares(const Signals& signals, const std::vector<Floats>& rows, int first_level,
+                     Squares& sums) const {
+        for (int v = first_level; v <= plan_.n_layers(); v++)
+            kernels_.add_squares(signals.n8, plan_.n_live[v], rows[v].data(), signals.weight,
+                                 sums.level[v].data());
+    }
+
+    // ---- pairs that both fire -----------------------------------------------------------------
+
+    void make_room(const std::vector<Pass>& passes) {
+        int64_t n_sums = 0, n_neurons = 0;
+        for (const Pass& pass : passes) {
+            n_sums = std::max(n_sums, pass.n_sums);
+            n_neurons = std::max(n_neurons, pass.n_neurons);
+        }
+        capacity_ = std::min(kChunk, divide_up(source_.n_samples(), 16) * 16);
+        column_weight_.assign(capacity_, 0.0);
+        panels_.assign(n_neurons * capacity_, 0.0f);
+        sums_.assign(n_sums, 0.0);
+    }
+
+    // Chunk by chunk of the rows: activations into panels, then their products; at last ranks.
+    void fill_and_rank(const Pass& pass) {
+        enum class Phase { start, pack, multiply, rank } phase = Phase::start;
+        const std::vector<Task> tasks = cut_into_tasks(pass);
+        int64_t first = 0, n_columns = 0;
+        workers_.phases(
+            [&](int64_t i, int thread) {
+                if (phase == Phase::pack) pack_tile(pass, first, i * tile_size_, thread);
+                if (phase == Phase::multiply) multiply(tasks[i], n_columns, first > 0);
+                if (phase == Phase::rank) rank_pairs(tasks[i], thread);
+            },
+            [&]() -> uint64_t {
+                if (phase == Phase::rank) return 0;
+                if (phase == Phase::pack) {
+                    phase = Phase::multiply;
+                    return tasks.size();
+                }
+                if (phase == Phase::multiply) first += n_columns;
+                n_columns = std::min(kChunk, source_.n_samples() - first);
+                phase = n_columns > 0 ? Phase::pack : Phase::rank;
+                return n_columns > 0 ? divide_up(n_columns, tile_size_) : tasks.size();
+            });
+    }
+
+    std::vector<Task> cut_into_tasks(const Pass& pass) const {
+        std::vector<Task> tasks;
+        for (const Window& w : pass.windows) {
+            const int64_t n = kOutputsPerTask / w.outputs.panel_size;
+            for (int64_t p = 0; p < w.outputs.n_panels(); p += n)
+                tasks.push_back({&w, p, std::min(n, w.outputs.n_panels() - p)});
+        }
+        return tasks;
+    }
+
+    void pack_tile(const Pass& pass, int64_t first, int64_t column, int thread) {
+        const auto use = [&](const Signals& signals) {
+            const auto pack = [&](const Side& side, const Level& level, const Floats& rows,
+                                  const float* weight) {
+                kernels_.pack(signals.n8, rows.data(), side.end - side.begin,
+                              level.tile_row.data() + side.begin, weight, side.panel_size,
+                              capacity_, column, panels_.data() + side.panels_at * capacity_);
+            };
+            if (exact_) std::copy_n(signals.weight, signals.n8 * 8, column_weight_.data() + column);
+            for (const Window& w : pass.windows) {
+                pack(w.inputs, inputs(w.layer), signals.inputs[w.layer], nullptr);
+                pack(w.outputs, outputs(w.layer), signals.outputs[w.layer + 1],
+                     exact_ ? nullptr : signals.weight);
+            }
+        };
+        source_.with_tile(first + column, pass.last_level, desks_[thread].space, use);
+    }
+
+    void multiply(const Task& task, int64_t n_columns, bool accumulate) {
+        const Window& w = *task.window;
+        const int64_t first_output = task.first_panel * w.outputs.panel_size;
+        const float* outputs = panels_.data() + (w.outputs.panels_at + first_output) * capacity_;
+        const float* inputs = panels_.data() + w.inputs.panels_at * capacity_;
+        double* sums = sums_.data() + w.sums_at + first_output * w.inputs.n_padded();
+        if (exact_)
+            kernels_.products_exact(n_columns, capacity_, task.n_panels, outputs,
+                                    w.inputs.n_panels(), inputs, column_weight_.data(), sums);
+        else
+            kernels_.products(n_columns, capacity_, task.n_panels, outputs, w.inputs.n_panels(),
+                              inputs, accumulate, sums);
+    }
+
+    void rank_pairs(const Task& task, int thread) {
+        const Window& w = *task.window;
+        const int64_t first = w.outputs.begin + task.first_panel * w.outputs.panel_size;
+        const int64_t last = std::min(first + task.n_panels * w.outputs.panel_size, w.outputs.end);
+        for (int64_t o = first; o < last; o++) rank_row(w, o, thread);
+        hand_in(w.layer, thread);
+    }
+
+    void rank_row(const Window& w, int64_t o, int thread) {
+        const int n_out = w.outputs.panel_size, n_in = w.inputs.panel_size;
+        const int64_t row = o - w.outputs.begin;
+        const double* sums = sums_.data() + w.sums_at + row / n_out * n_out * w.inputs.n_padded() +
+                             row % n_out * n_in;
+        KeptWalk kept = kept_from(w.layer, o, w.inputs.begin);
+        for (int64_t i = w.inputs.begin; i < w.inputs.end; i += n_in, sums += n_out * n_in)
+            rank_run(w.layer, o, i, std::min(i + n_in, w.inputs.end), sums, kept, thread);
+    }
+
+    // ---- pairs with a silent neuron -----------------------------------------------------------
+
+    // Their products are 0. They are looked at only where too few others were found.
+    void rank_silent_pairs(int layer) {
+        constexpr int64_t kOutputs = 64;
+        TopPlaces& top = *tops_[layer];
+        top.settle();
+        if (n_wanted_[layer] == 0 || top.lowest_rank() > highest_silent_rank(request_.metric))
+            return;
+        const Level &in = inputs(layer), &out = outputs(layer);
+        workers_.share(divide_up(out.n_neurons(), kOutputs), [&](int64_t task, int thread) {
+            const int64_t end = std::min((task + 1) * kOutputs, out.n_neurons());
+            for (int64_t o = task * kOutputs; o < end; o++) {
+                if (o >= out.n_firing()) rank_silent_run(layer, o, 0, in.n_firing(), thread);
+                rank_silent_run(layer, o, in.n_firing(), in.n_neurons(), thread);
+            }
+            hand_in(layer, thread);
+        });
+    }
+
+    void rank_silent_run(int layer, int64_t o, int64_t begin, int64_t end, int thread) {
+        if (begin == end) return;
+        KeptWalk kept = kept_from(layer, o, begin);
+        rank_run(layer, o, begin, end, nullptr, kept, thread);
+    }
+
+    // ---- candidates ---------------------------------------------------------------------------
+
+    int64_t place_of(int layer, int64_t o, int64_t i) const {
+        return outputs(layer).neuron[o] * plan_.sizes[layer] + inputs(layer).neuron[i];
+    }
+
+    KeptWalk kept_from(int layer, int64_t o, int64_t i) const {
+        return KeptWalk(request_.kept[layer], place_of(layer, o, i));
+    }
+
+    // The pairs of one output with some inputs in ascending order; no products: they are 0.
+    void rank_run(int layer, int64_t o, int64_t begin, int64_t end, const double* products,
+                  KeptWalk& kept, int thread) {
+        const Strength* in = inputs(layer).strength.data();
+        const Strength out = outputs(layer).strength[o];
+        const uint32_t lowest = tops_[layer]->lowest_rank();
+        std::vector<Candidate>& found = desks_[thread].found;
+        for (int64_t i = begin; i < end; i++) {
+            const double product = products == nullptr ? 0.0 : products[i - begin];
+            const double score = score_of(request_.metric, product, in[i], out);
+            const uint32_t rank = rank_of(request_.metric, score);
+            if (rank < lowest) continue;
+            const int64_t place = place_of(layer, o, i);
+            if (kept.has(place)) continue;
+            found.push_back(orders_[layer].candidate(rank, place));
+            if (found.size() == kOffer) hand_in(layer, thread);
+        }
+    }
+
+    void hand_in(int layer, int thread) {
+        tops_[layer]->offer(desks_[thread].found);
+        desks_[thread].found.clear();
+    }
+};
+
+}  // namespace cofire

@@ -1,0 +1,306 @@
+// Which of some candidates are the best, by as few rows as it takes.
+//
+// All rows decide about a candidate only where it is close. Rows come in a random order, in
+// rounds: after each, a candidate's score on the rows so far has a standard error (the jackknife
+// over eight groups of rows), and whoever is clearly in or clearly out needs no more of them. The
+// race ends when the wrong decisions to be expected are few enough, at the latest when all rows
+// were seen, and then the scores of those still open are exact. A pair with a neuron that fired
+// too rarely to tell keeps the score of the sketch, which saw it fire.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "ranking.hpp"
+#include "signals.hpp"
+#include "top_places.hpp"
+#include "workers.hpp"
+
+namespace cofire {
+
+// The candidates of one layer, and what the race finds out about them.
+struct Field {
+    int64_t n_wanted = 0;
+    std::vector<int64_t> places;
+    std::vector<double> scores;    // at first those of the sketch
+    double expected_errors = 0.0;  // among those chosen
+};
+
+class Race {
+public:
+    // tolerance: the share of the wanted places that may be expected to be wrong.
+    Race(const std::vector<LayerView>& layers, Activation activation, Loss loss, const Rows& rows,
+         const SearchRequest& request, int tile_size, double tolerance, Workers& workers)
+        : layers_(layers), activation_(activation), loss_(loss), rows_(rows), request_(request),
+          kernels_(kernels()), tile_size_(tile_size), tolerance_(tolerance), workers_(workers) {}
+
+    // Fills in the scores; returns the number of rows it took.
+    int64_t run(std::vector<Field>& fields) {
+        enter(fields);
+        int64_t seen = 0;
+        while (any_open() && seen < request_.n_rows && !workers_.stopped()) {
+            const int64_t round = std::max(kFirstRound, seen / 8) / tile_size_ * tile_size_;
+            const int64_t end = std::min(seen + round, request_.n_rows);
+            see_rows(fields, seen, end);
+            seen = end;
+            judge(fields, seen);
+        }
+        return seen;
+    }
+
+private:
+    static constexpr int64_t kFirstRound = 4096;
+    static constexpr double kClear = 3.0;  // standard errors
+    static constexpr double kUnknown = std::numeric_limits<double>::infinity();
+    static constexpr int kGroups = kMaxGroups;
+
+    // Of one layer: its open candidates, and by group of rows the sums of their products.
+    struct Lane {
+        std::vector<int64_t> open;  // among the candidates
+        std::vector<double> product[kGroups];
+    };
+    // Of one level, by group: sums of squares of the neurons of open candidates.
+    struct Norms {
+        std::vector<int32_t> slot;     // by neuron: where its sums are, or -1
+        std::vector<int32_t> neurons;  // in the order of the slots
+        std::vector<double> square[kGroups];
+    };
+    // The rows of a tile that a round looks at.
+    struct Watched {
+        std::vector<std::vector<int32_t>> in_row, out_row;  // per layer, of the open candidates
+        std::vector<std::vector<int32_t>> row;              // per level, of the slots
+        int last_level = 0;
+    };
+
+    const std::vector<LayerView>& layers_;
+    const Activation activation_;
+    const Loss loss_;
+    const Rows& rows_;
+    const SearchRequest& request_;
+    const Kernels& kernels_;
+    const int tile_size_;
+    const double tolerance_;
+    Workers& workers_;
+    std::vector<Lane> lanes_;   // per layer
+    std::vector<Norms> norms_;  // per level
+
+    int n_layers() const { return static_cast<int>(layers_.size()); }
+    int64_t n_neurons(int level) const {
+        return level == 0 ? layers_[0].n_in : layers_[level - 1].n_out;
+    }
+    int64_t input(int layer, int64_t place) const { return place % layers_[layer].n_in; }
+    int64_t output(int layer, int64_t place) const { return place / layers_[layer].n_in; }
+    bool any_open() const {
+        return std::any_of(lanes_.begin(), lanes_.end(),
+                           [](const Lane& lane) { return !lane.open.empty(); });
+    }
+
+    void enter(std::vector<Field>& fields) {
+        lanes_.assign(n_layers(), {});
+        norms_.assign(n_layers() + 1, {});
+        for (int v = 0; v <= n_layers(); v++) norms_[v].slot.assign(n_neurons(v), -1);
+        for (int l = 0; l < n_layers(); l++) {
+            const Field& field = fields[l];
+            for (int64_t c = 0; c < static_cast<int64_t>(field.places.size()); c++)
+                lanes_[l].open.push_back(c);
+            for (auto& sums : lanes_[l].product) sums.assign(field.places.size(), 0.0);
+        }
+        choose_slots(fields);
+    }
+
+    // Neurons leave, none ever comes: sums go on from the first row.
+    void choose_slots(const std::vector<Field>& fields) {
+        std::vector<std::vector<uint8_t>> wanted;
+        for (int v = 0; v <= n_layers(); v++) wanted.emplace_back(n_neurons(v), uint8_t{0});
+        for (int l = 0; l < n_layers(); l++)
+            for (int64_t c : lanes_[l].open) {
+                wanted[l][input(l, fields[l].places[c])] = 1;
+                wanted[l + 1][output(l, fields[l].places[c])] = 1;
+            }
+        for (int v = 0; v <= n_layers(); v++) {
+            Norms before = std::move(norms_[v]), &after = norms_[v] = {};
+            after.slot.assign(wanted[v].size(), -1);
+            for (int32_t j = 0; j < static_cast<int32_t>(wanted[v].size()); j++) {
+                if (!wanted[v][j]) continue;
+                after.slot[j] = static_cast<int32_t>(after.neurons.size());
+                after.neurons.push_back(j);
+                for (int g = 0; g < kGroups; g++)
+                    after.square[g].push_back(
+                        before.slot[j] < 0 ? 0.0 : before.square[g][before.slot[j]]);
+            }
+        }
+    }
+
+    // ---- a round ------------------------------------------------------------------------------
+
+    // Only what open candidates depend on is computed. Tiles are dealt to the groups by number.
+    void see_rows(const std::vector<Field>& fields, int64_t begin, int64_t end) {
+        Marks wanted;
+        for (int v = 0; v <= n_layers(); v++) {
+            wanted.emplace_back(n_neurons(v), uint8_t{0});
+            for (int32_t j : norms_[v].neurons) wanted[v][j] = 1;
+        }
+        const Plan plan(layers_, activation_, Purpose::every_unit, &wanted);
+        const Watched watched = watch(plan, fields);
+        const RowSignals rows(plan, kernels_, loss_, rows_, request_,
+                              {request_.row_ids, request_.n_rows}, tile_size_);
+        std::vector<SignalSpace> spaces;
+        for (int t = 0; t < workers_.n_threads(); t++)
+            spaces.emplace_back(plan, tile_size_, request_);
+        workers_.share(kGroups, [&](int64_t group, int thread) {
+            for (int64_t first = begin + group * tile_size_; first < end;
+                 first += kGroups * tile_size_) {
+                if (workers_.stopped()) return;
+                rows.with_tile(first, watched.last_level, spaces[thread],
+                               [&](const Signals& signals) { add(watched, signals, group); });
+            }
+        });
+    }
+
+    // A neuron that is left out never fires: it gets the row of zeros behind the others.
+    Watched watch(const Plan& plan, const std::vector<Field>& fields) const {
+        Watched watched;
+        const auto row_of = [&](int level, int64_t neuron) {
+            const int32_t row = plan.live_at[level][neuron];
+            return row >= 0 ? row : static_cast<int32_t>(plan.n_live[level]);
+        };
+        watched.in_row.resize(n_layers());
+        watched.out_row.resize(n_layers());
+        for (int l = 0; l < n_layers(); l++)
+            for (int64_t c : lanes_[l].open) {
+                watched.in_row[l].push_back(row_of(l, input(l, fields[l].places[c])));
+                watched.out_row[l].push_back(row_of(l + 1, output(l, fields[l].places[c])));
+                watched.last_level = l + 1;
+            }
+        for (int v = 0; v <= n_layers(); v++) {
+            watched.row.emplace_back();
+            for (int32_t j : norms_[v].neurons) watched.row[v].push_back(row_of(v, j));
+        }
+        return watched;
+    }
+
+    void add(const Watched& watched, const Signals& signals, int64_t group) {
+        const bool plain = std::all_of(signals.weight, signals.weight + signals.n8 * 8,
+                                       [](float w) { return w == 1.0f; });
+        const float* weight = plain ? nullptr : signals.weight;
+        const auto add_pairs = [&](const Floats& a, const std::vector<int32_t>& a_row,
+                                   const Floats& b, const std::vector<int32_t>& b_row,
+                                   std::vector<double>& sums) {
+            kernels_.pair_sums(signals.n8, static_cast<int64_t>(a_row.size()), a.data(),
+                               a_row.data(), b.data(), b_row.data(), weight, sums.data());
+        };
+        for (int l = 0; l < watched.last_level; l++)
+            add_pairs(signals.inputs[l], watched.in_row[l], signals.outputs[l + 1],
+                      watched.out_row[l], lanes_[l].product[group]);
+        for (int v = 0; v <= watched.last_level; v++)
+            add_pairs(signals.inputs[v], watched.row[v], signals.inputs[v], watched.row[v],
+                      norms_[v].square[group]);
+    }
+
+    // ---- after a round ------------------------------------------------------------------------
+
+    struct Estimate {
+        double score, variance;
+    };
+
+    bool can_tell(int layer, int64_t place) const {
+        const auto fired = [&](int level, int64_t neuron) {
+            const Norms& norms = norms_[level];
+            int n = 0;
+            for (const auto& square : norms.square) n += square[norms.slot[neuron]] > 0.0;
+            return n >= kGroups * 3 / 4;
+        };
+        return fired(layer, input(layer, place)) && fired(layer + 1, output(layer, place));
+    }
+
+    // Sums as if of all rows; the variance is that of the jackknife.
+    Estimate estimate(int layer, int64_t k, int64_t place, int64_t seen) const {
+        const Norms &in = norms_[layer], &out = norms_[layer + 1];
+        const int32_t i = in.slot[input(layer, place)], o = out.slot[output(layer, place)];
+        double product = 0.0, in_square = 0.0, out_square = 0.0;
+        for (int g = 0; g < kGroups; g++) {
+            product += lanes_[layer].product[g][k];
+            in_square += in.square[g][i];
+            out_square += out.square[g][o];
+        }
+        const auto score = [&](double p, double a, double b, double scale) {
+            return score_of(request_.metric, scale * p, Strength(scale * a), Strength(scale * b));
+        };
+        const double scale = static_cast<double>(request_.n_rows) / seen;
+        const double all = score(product, in_square, out_square, scale);
+        double sum = 0.0, squares = 0.0;
+        for (int g = 0; g < kGroups && seen < request_.n_rows; g++) {
+            const double without =
+                score(product - lanes_[layer].product[g][k], in_square - in.square[g][i],
+                      out_square - out.square[g][o], scale * kGroups / (kGroups - 1)) -
+                all;
+            sum += without;
+            squares += without * without;
+        }
+        const double spread = std::max(squares - sum * sum / kGroups, 0.0);
+        return {all, spread * (kGroups - 1) / kGroups * (1.0 - 1.0 / scale)};
+    }
+
+    void judge(std::vector<Field>& fields, int64_t seen) {
+        double errors = 0.0, n_wanted = 0.0;
+        std::vector<std::vector<int64_t>> still_open(n_layers());
+        for (int l = 0; l < n_layers(); l++) {
+            Field& field = fields[l];
+            const std::vector<int64_t>& open = lanes_[l].open;
+            const int64_t n = static_cast<int64_t>(open.size());
+            std::vector<double> error(n);
+            workers_.share(kGroups, [&](int64_t part, int) {
+                for (int64_t k = part * n / kGroups; k < (part + 1) * n / kGroups; k++) {
+                    if (seen < request_.n_rows && !can_tell(l, field.places[open[k]])) {
+                        error[k] = kUnknown;
+                        continue;
+                    }
+                    const Estimate e = estimate(l, k, field.places[open[k]], seen);
+                    field.scores[open[k]] = e.score;
+                    error[k] = std::sqrt(e.variance);
+                }
+            });
+            if (n > 0) still_open[l] = undecided(field, open, error);
+            errors += field.expected_errors;
+            n_wanted += static_cast<double>(field.n_wanted);
+        }
+        const bool enough = errors <= tolerance_ * n_wanted;
+        for (int l = 0; l < n_layers(); l++)
+            leave_open(lanes_[l], enough ? std::vector<int64_t>() : still_open[l]);
+        choose_slots(fields);
+    }
+
+    // Those of the open ones that may yet be in or out.
+    static std::vector<int64_t> undecided(Field& field, const std::vector<int64_t>& open,
+                                          const std::vector<double>& error) {
+        std::vector<double> all = field.scores;
+        const auto last = all.begin() + (field.n_wanted - 1);
+        std::nth_element(all.begin(), last, all.end(), std::greater<>());
+        const double limit = *last;
+        std::vector<int64_t> close;
+        double errors = 0.0;
+        for (int64_t k = 0; k < static_cast<int64_t>(open.size()); k++) {
+            const double distance = std::abs(field.scores[open[k]] - limit);
+            if (distance > kClear * error[k] || error[k] == 0.0) continue;
+            if (error[k] < kUnknown)
+                errors += 0.5 * std::erfc(distance / error[k] / std::sqrt(2.0));
+            close.push_back(k);
+        }
+        // Whoever should be in and is out stands for one that is in and should not be.
+        field.expected_errors = errors / 2;
+        return close;
+    }
+
+    static void leave_open(Lane& lane, const std::vector<int64_t>& which) {
+        Lane after;
+        for (int64_t k : which) {
+            after.open.push_back(lane.open[k]);
+            for (int g = 0; g < kGroups; g++) after.product[g].push_back(lane.product[g][k]);
+        }
+        lane = std::move(after);
+    }
+};
+
+}  // namespace cofire

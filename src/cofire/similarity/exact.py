@@ -1,0 +1,20 @@
+"""Exact: all pairs, by all rows."""
+
+from dataclasses import dataclass
+
+from cofire import engine
+from cofire.similarity.base import Found, Rarity, Similarity
+
+
+@dataclass(frozen=True)
+class Exact(Similarity):
+    """The very best places; the price is a product of all pairs over all rows."""
+
+    def find(
+        self,
+        search: engine.PairSearch,
+        rarity: Rarity | None,
+        factor: list[int] | None,
+    ) -> Found:
+        """Find the best places."""
+        return Found(engine.best_places(search)[0])

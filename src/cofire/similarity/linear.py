@@ -1,0 +1,48 @@
+"""Linear: pairs whose neurons have a hash in common, for layers of any width."""
+
+from dataclasses import dataclass, replace
+
+from cofire import engine
+from cofire.randomness import stream
+from cofire.similarity.base import Found, Rarity, Similarity, sample_rows
+from cofire.topology.places import merge
+from cofire.topology.select import random_others
+
+SAMPLE = 2048
+
+
+@dataclass(frozen=True)
+class Linear(Similarity):
+    """Good places at a price that follows neurons and connections, not pairs.
+
+    tables: how often neurons are hashed anew; more tables find more of the best.
+    """
+
+    tables: int = 8
+
+    def __post_init__(self) -> None:
+        if self.tables < 1:
+            raise ValueError(f"tables must be at least 1, got {self.tables!r}")
+
+    def find(
+        self,
+        search: engine.PairSearch,
+        rarity: Rarity | None,
+        factor: list[int] | None,
+    ) -> Found:
+        """Find places; where too few pairs met, random ones join them."""
+        sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
+        places = engine.hashed_places(
+            replace(search, row_ids=sample_ids),
+            row_share=row_share,
+            n_tables=self.tables,
+        )
+        layers = search.network.layers
+        for i, (layer, kept, n) in enumerate(
+            zip(layers, search.kept, search.n_wanted, strict=True)
+        ):
+            rng = stream(search.seed, "race", layer=i, epoch=search.epoch)
+            taken, n_missing = merge(places[i], kept), n - len(places[i])
+            new = random_others(taken, layer.n_in * layer.n_out, n_missing, rng)
+            places[i] = merge(places[i], new)
+        return Found(places)
