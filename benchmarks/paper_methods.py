@@ -1,7 +1,10 @@
-"""The methods beside the paper: test accuracies of some cells of its tables.
+r"""The methods beside the paper: test accuracies of some cells of its tables.
 
-    python benchmarks/paper_methods.py            what docs/results/methods.md holds
-    python benchmarks/paper_methods.py --seeds 1  a first look
+    python benchmarks/paper_methods.py --knobs program --profile masked
+    python benchmarks/paper_methods.py --knobs last_batch ties --profile masked \\
+        --data madelon --hidden 1000 --only ctre_seq ctre_wo_random
+
+are what docs/results/methods.md holds; `--seeds 1` gives a first look.
 
 Each run is one line of docs/results/methods.jsonl: runs that are there are not run
 again, so that what was broken off goes on where it stopped. A network is trained as a
@@ -32,20 +35,13 @@ SPARSE = ("set", "ctre_seq", "ctre_sim", "ctre_wo_random")
 # Changes of a profile, to find out what a disagreement with the paper comes from.
 KNOBS = {
     "": {},
-    "first_update": {"method_options": {"first_update": "index_order"}},
+    # What the authors' program does and the default profile does not: CTRE's update
+    # before training, and RigL's gradients from another batch at each update.
+    "program": {
+        "method_options": {"first_update": "index_order", "batch": "random_batch"}
+    },
     "last_batch": {"method_options": {"rows": "last_batch"}},
     "ties": {"method_options": {"ties": "index"}},
-    "first_update, ties": {
-        "method_options": {"first_update": "index_order", "ties": "index"}
-    },
-    "first_update, ties, last_batch": {
-        "method_options": {
-            "first_update": "index_order",
-            "ties": "index",
-            "rows": "last_batch",
-        }
-    },
-    "random_batch": {"method_options": {"batch": "random_batch"}},
     "fresh": {"method_options": {"returning": "fresh"}},
     "new_values": {"method_options": {"new_values": "normal"}},
     "init": {"init": "normal"},

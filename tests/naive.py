@@ -111,3 +111,9 @@ def with_zeros(layer):
     keys = np.arange(layer.n_in * layer.n_out)
     weights = to_dense(layer).ravel()
     return layer.from_keys(keys, weights, layer.bias, layer.n_in, layer.n_out)
+
+
+def rarity(X):
+    """For each row, in how many rows its rarest feature is not 0; all without one."""
+    count = (X != 0).sum(axis=0)
+    return [min((int(count[f]) for f in np.flatnonzero(x)), default=len(X)) for x in X]

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "levels.hpp"
@@ -35,8 +37,7 @@ public:
              const std::vector<int64_t>& n_wanted, int tile_size, bool exact_sums, Workers& workers)
         : plan_(plan), kernels_(kernels()), request_(request), source_(source), n_wanted_(n_wanted),
           tile_size_(tile_size), workers_(workers), exact_(exact_sums) {
-        for (int t = 0; t < workers.n_threads(); t++)
-            desks_.emplace_back(plan_, tile_size_, request);
+        for (int t = 0; t < workers.n_threads(); t++) desks_.emplace_back(source.make_space());
         for (int l = 0; l < plan_.n_layers(); l++) {
             orders_.emplace_back(request.ties, Lots(request.seed, l, request.epoch), plan_.sizes[l],
                                  plan_.sizes[l + 1]);
@@ -77,10 +78,7 @@ private:
     struct Desk {
         SignalSpace space;
         std::vector<Candidate> found;
-        Desk(const Plan& plan, int tile_size, const SearchRequest& request)
-            : space(plan, tile_size, request) {
-            found.reserve(kOffer);
-        }
+        explicit Desk(SignalSpace&& own) : space(std::move(own)) { found.reserve(kOffer); }
     };
     struct Task {
         const Window* window;
@@ -284,14 +282,30 @@ private:
     // The pairs of one output with some inputs in ascending order; no products: they are 0.
     void rank_run(int layer, int64_t o, int64_t begin, int64_t end, const double* products,
                   KeptWalk& kept, int thread) {
+        const auto run = [&](auto metric) {
+            rank_run_by<decltype(metric)::value>(layer, o, begin, end, products, kept, thread);
+        };
+        switch (request_.metric) {
+            case Metric::cosine: return run(By<Metric::cosine>{});
+            case Metric::lowest_cosine: return run(By<Metric::lowest_cosine>{});
+            case Metric::hebb: return run(By<Metric::hebb>{});
+            case Metric::euclidean: return run(By<Metric::euclidean>{});
+            case Metric::gradient: return run(By<Metric::gradient>{});
+        }
+    }
+
+    template <Metric M> using By = std::integral_constant<Metric, M>;
+
+    template <Metric metric>
+    void rank_run_by(int layer, int64_t o, int64_t begin, int64_t end, const double* products,
+                     KeptWalk& kept, int thread) {
         const Strength* in = inputs(layer).strength.data();
         const Strength out = outputs(layer).strength[o];
         const uint32_t lowest = tops_[layer]->lowest_rank();
         std::vector<Candidate>& found = desks_[thread].found;
         for (int64_t i = begin; i < end; i++) {
             const double product = products == nullptr ? 0.0 : products[i - begin];
-            const double score = score_of(request_.metric, product, in[i], out);
-            const uint32_t rank = rank_of(request_.metric, score);
+            const uint32_t rank = rank_of(metric, score_of(metric, product, in[i], out));
             if (rank < lowest) continue;
             const int64_t place = place_of(layer, o, i);
             if (kept.has(place)) continue;

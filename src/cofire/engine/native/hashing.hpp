@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    static constexpr int64_t kMeetings = 8;  // outputs that an input meets in a bucket, at most
+    static constexpr int64_t kMeetings = 32;  // outputs that an input meets in a bucket, at most
     static constexpr int64_t kShare = 4096;  // neurons of a task
 
     const Plan& plan_;
@@ -75,10 +75,10 @@ private:
         }
     };
 
-    // About four outputs in a bucket.
+    // About sixteen outputs in a bucket.
     static int bits_for(int64_t n) {
         int bits = 1;
-        while (bits < 30 && (int64_t{4} << bits) < n) bits++;
+        while (bits < 30 && (int64_t{16} << bits) < n) bits++;
         return bits;
     }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "ranking.hpp"
@@ -34,7 +35,11 @@ public:
     Race(const std::vector<LayerView>& layers, Activation activation, Loss loss, const Rows& rows,
          const SearchRequest& request, int tile_size, double tolerance, Workers& workers)
         : layers_(layers), activation_(activation), loss_(loss), rows_(rows), request_(request),
-          kernels_(kernels()), tile_size_(tile_size), tolerance_(tolerance), workers_(workers) {}
+          kernels_(kernels()), tile_size_(tile_size), tolerance_(tolerance), workers_(workers) {
+        const Plan plan(layers, activation, Purpose::every_unit);
+        for (int t = 0; t < workers.n_threads(); t++)
+            spaces_.emplace_back(plan, tile_size, request);
+    }
 
     // Fills in the scores; returns the number of rows it took.
     int64_t run(std::vector<Field>& fields) {
@@ -83,8 +88,11 @@ private:
     const int tile_size_;
     const double tolerance_;
     Workers& workers_;
-    std::vector<Lane> lanes_;   // per layer
-    std::vector<Norms> norms_;  // per level
+    std::unique_ptr<Plan> plan_;       // of what the candidates depend on
+    std::size_t n_planned_ = 0;        // neurons wanted when it was made
+    std::vector<SignalSpace> spaces_;  // per thread, for whatever part of the network
+    std::vector<Lane> lanes_;          // per layer
+    std::vector<Norms> norms_;         // per level
 
     int n_layers() const { return static_cast<int>(layers_.size()); }
     int64_t n_neurons(int level) const {
@@ -98,6 +106,7 @@ private:
     }
 
     void enter(std::vector<Field>& fields) {
+        plan_.reset();
         lanes_.assign(n_layers(), {});
         norms_.assign(n_layers() + 1, {});
         for (int v = 0; v <= n_layers(); v++) norms_[v].slot.assign(n_neurons(v), -1);
@@ -137,26 +146,37 @@ private:
 
     // Only what open candidates depend on is computed. Tiles are dealt to the groups by number.
     void see_rows(const std::vector<Field>& fields, int64_t begin, int64_t end) {
+        make_plan();
+        const Plan& plan = *plan_;
+        const Watched watched = watch(plan, fields);
+        const RowSignals rows(plan, kernels_, loss_, rows_, request_,
+                              {request_.row_ids, request_.n_rows}, tile_size_);
+        for (SignalSpace& space : spaces_)
+            for (int v = 0; v <= n_layers(); v++)
+                std::fill_n(space.forward.level[v].data() + plan.n_live[v] * tile_size_, tile_size_,
+                            0.0f);
+        workers_.share(kGroups, [&](int64_t group, int thread) {
+            for (int64_t first = begin + group * tile_size_; first < end;
+                 first += kGroups * tile_size_) {
+                if (workers_.stopped()) return;
+                rows.with_tile(first, watched.last_level, spaces_[thread],
+                               [&](const Signals& signals) { add(watched, signals, group); });
+            }
+        });
+    }
+
+    // Anew only where much less is wanted than the time before.
+    void make_plan() {
+        std::size_t n = 0;
+        for (const Norms& norms : norms_) n += norms.neurons.size();
+        if (plan_ && 4 * n > 3 * n_planned_) return;
+        n_planned_ = n;
         Marks wanted;
         for (int v = 0; v <= n_layers(); v++) {
             wanted.emplace_back(n_neurons(v), uint8_t{0});
             for (int32_t j : norms_[v].neurons) wanted[v][j] = 1;
         }
-        const Plan plan(layers_, activation_, Purpose::every_unit, &wanted);
-        const Watched watched = watch(plan, fields);
-        const RowSignals rows(plan, kernels_, loss_, rows_, request_,
-                              {request_.row_ids, request_.n_rows}, tile_size_);
-        std::vector<SignalSpace> spaces;
-        for (int t = 0; t < workers_.n_threads(); t++)
-            spaces.emplace_back(plan, tile_size_, request_);
-        workers_.share(kGroups, [&](int64_t group, int thread) {
-            for (int64_t first = begin + group * tile_size_; first < end;
-                 first += kGroups * tile_size_) {
-                if (workers_.stopped()) return;
-                rows.with_tile(first, watched.last_level, spaces[thread],
-                               [&](const Signals& signals) { add(watched, signals, group); });
-            }
-        });
+        plan_ = std::make_unique<Plan>(layers_, activation_, Purpose::every_unit, &wanted);
     }
 
     // A neuron that is left out never fires: it gets the row of zeros behind the others.
@@ -251,8 +271,10 @@ private:
             const std::vector<int64_t>& open = lanes_[l].open;
             const int64_t n = static_cast<int64_t>(open.size());
             std::vector<double> error(n);
-            workers_.share(kGroups, [&](int64_t part, int) {
-                for (int64_t k = part * n / kGroups; k < (part + 1) * n / kGroups; k++) {
+            // Threads are worth starting for many.
+            const int64_t n_parts = n < 4096 ? 1 : kGroups;
+            const auto look = [&](int64_t part, int) {
+                for (int64_t k = part * n / n_parts; k < (part + 1) * n / n_parts; k++) {
                     if (seen < request_.n_rows && !can_tell(l, field.places[open[k]])) {
                         error[k] = kUnknown;
                         continue;
@@ -261,7 +283,11 @@ private:
                     field.scores[open[k]] = e.score;
                     error[k] = std::sqrt(e.variance);
                 }
-            });
+            };
+            if (n_parts == 1)
+                look(0, 0);
+            else
+                workers_.share(n_parts, look);
             if (n > 0) still_open[l] = undecided(field, open, error);
             errors += field.expected_errors;
             n_wanted += static_cast<double>(field.n_wanted);

@@ -19,13 +19,13 @@ struct Strength {
 };
 
 // To the nearest multiple of 2^-16: what rounding does to a sum must not decide. NaN becomes 0.
-inline uint32_t fixed_point(double x) {
+[[gnu::always_inline]] inline uint32_t fixed_point(double x) {
     x = x * 65536.0 + 0.5;
     return x < 2147483648.0 ? static_cast<uint32_t>(static_cast<int32_t>(x)) : 0;
 }
 
 // A number >= 0 that has no upper bound, to 17 significant binary digits and in the same order.
-inline uint32_t significant(double x) {
+[[gnu::always_inline]] inline uint32_t significant(double x) {
     const float rounded = static_cast<float>(x);
     if (!(rounded >= 0.0f)) return 0;  // NaN
     return (std::bit_cast<uint32_t>(rounded) + (1u << 6)) >> 7;
@@ -34,8 +34,8 @@ inline uint32_t significant(double x) {
 constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
 
 // The higher the better. product is the weighted sum of input * output.
-inline double score_of(Metric metric, double product, const Strength& input,
-                       const Strength& output) {
+[[gnu::always_inline]] inline double score_of(Metric metric, double product, const Strength& input,
+                                              const Strength& output) {
     switch (metric) {
         case Metric::cosine: return std::abs(product) * input.inverse_norm * output.inverse_norm;
         case Metric::lowest_cosine:
@@ -51,7 +51,7 @@ inline double score_of(Metric metric, double product, const Strength& input,
     return 0.0;
 }
 
-inline uint32_t rank_of(Metric metric, double score) {
+[[gnu::always_inline]] inline uint32_t rank_of(Metric metric, double score) {
     switch (metric) {
         case Metric::cosine: return fixed_point(score);
         case Metric::lowest_cosine: return kOne - std::min(kOne, fixed_point(-score));

@@ -46,30 +46,47 @@ void Rows::clear(const int64_t* ids, int n, int n8, const int32_t* destination, 
 
 namespace {
 
-// use(feature) for each feature of a row that is not 0
-template <class Use> void each_feature(const Rows& rows, int64_t id, Use use) {
-    if (rows.kind == Rows::Kind::sparse) {
-        for (int64_t k = rows.indptr[id]; k < rows.indptr[id + 1]; k++)
-            if (rows.values[k] != 0.0f) use(rows.indices[k]);
-        return;
-    }
-    for (int64_t f = 0; f < rows.n_features; f++) {
-        const int64_t at = id * rows.n_features + f;
-        const bool zero = rows.kind == Rows::Kind::floats
-                              ? rows.floats[at] == 0.0f
-                              : rows.scale[f] * rows.bytes[at] + rows.offset[f] == 0.0f;
-        if (!zero) use(f);
+// 1 where a feature of row id is not 0, for the dense kinds of rows.
+void mark_features(const Rows& rows, int64_t id, int32_t* mark) {
+    if (rows.kind == Rows::Kind::floats) {
+        const float* x = rows.floats + id * rows.n_features;
+        for (int64_t f = 0; f < rows.n_features; f++) mark[f] = x[f] != 0.0f;
+    } else {
+        const uint8_t* x = rows.bytes + id * rows.n_features;
+        for (int64_t f = 0; f < rows.n_features; f++)
+            mark[f] = rows.scale[f] * x[f] + rows.offset[f] != 0.0f;
     }
 }
 
 }  // namespace
 
 void Rows::rarity(const int64_t* ids, int64_t n, int64_t* rarity) const {
-    std::vector<int64_t> count(n_features, 0);
-    for (int64_t k = 0; k < n; k++) each_feature(*this, ids[k], [&](int64_t f) { count[f]++; });
+    std::vector<int32_t> count(n_features, 0), mark(n_features);
+    const int32_t most = static_cast<int32_t>(std::min<int64_t>(n, INT32_MAX));
+    const auto each = [&](int64_t k, auto sparse_feature, auto dense_row) {
+        if (kind == Kind::sparse) {
+            for (int64_t e = indptr[ids[k]]; e < indptr[ids[k] + 1]; e++)
+                if (values[e] != 0.0f) sparse_feature(indices[e]);
+        } else {
+            mark_features(*this, ids[k], mark.data());
+            dense_row();
+        }
+    };
+    for (int64_t k = 0; k < n; k++)
+        each(
+            k, [&](int32_t f) { count[f]++; },
+            [&] {
+                for (int64_t f = 0; f < n_features; f++) count[f] += mark[f];
+            });
     for (int64_t k = 0; k < n; k++) {
-        rarity[k] = n;
-        each_feature(*this, ids[k], [&](int64_t f) { rarity[k] = std::min(rarity[k], count[f]); });
+        int32_t least = most;
+        each(
+            k, [&](int32_t f) { least = std::min(least, count[f]); },
+            [&] {
+                for (int64_t f = 0; f < n_features; f++)
+                    least = std::min(least, mark[f] ? count[f] : most);
+            });
+        rarity[k] = least;
     }
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 // So few that their sums are made in double (products_exact in products.hpp).
 constexpr int64_t kFewRows = 256;
-// Columns of a sketch that ranks all pairs, and of one that is hashed.
-constexpr int64_t kColumns = 256, kHashColumns = 128;
+// Columns of a sketch; half as many where it is hashed and layers are very wide.
+constexpr int64_t kColumns = 256, kVeryWide = 65536;
 
 class Search {
 public:
@@ -72,8 +72,8 @@ public:
 
     SearchResult hashed(const RowList& list, int64_t n_tables) {
         const RowSignals sample = signals(list);
-        const Sketch sketch(plan_, sample, request_, tile_size_, kHashColumns / tile_size_,
-                            workers_);
+        const int64_t n_columns = plan_.widest() > kVeryWide ? kColumns / 2 : kColumns;
+        const Sketch sketch(plan_, sample, request_, tile_size_, n_columns / tile_size_, workers_);
         HashedPairs search(plan_, request_, sketch, tile_size_, n_tables, workers_);
         SearchResult result;
         for (int l = 0; l < plan_.n_layers(); l++) result.places.push_back(search.run(l));

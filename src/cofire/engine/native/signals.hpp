@@ -17,6 +17,7 @@ struct SignalSpace {
     Floats gradient, bias, targets;  // of which nobody wants the content, but the last
     std::vector<uint8_t> fired;
 
+    SignalSpace() = default;
     SignalSpace(const Plan& plan, int tile_size, const SearchRequest& request)
         : forward(plan, tile_size),
           deltas(plan, request.metric == Metric::gradient ? tile_size : 0) {
@@ -46,6 +47,7 @@ public:
     using Use = std::function<void(const Signals&)>;
     virtual ~SignalSource() = default;
     virtual int64_t n_samples() const = 0;
+    virtual SignalSpace make_space() const = 0;
     // use(signals) of the samples from `first` on, at most a tile, up to a level.
     virtual void with_tile(int64_t first, int last_level, SignalSpace& space,
                            const Use& use) const = 0;
@@ -66,6 +68,7 @@ public:
           tile_size_(tile_size) {}
 
     int64_t n_samples() const override { return list_.n; }
+    SignalSpace make_space() const override { return {plan_, tile_size_, request_}; }
 
     void with_tile(int64_t first, int last_level, SignalSpace& space,
                    const Use& use) const override {

@@ -24,7 +24,7 @@ public:
         n_tiles = std::min(n_tiles, n_row_tiles);
         for (int64_t t = 0; t < n_tiles; t++) tiles_.emplace_back(plan, tile_size);
         std::vector<SignalSpace> spaces;
-        for (int t = 0; t < workers.n_threads(); t++) spaces.emplace_back(plan, tile_size, request);
+        for (int t = 0; t < workers.n_threads(); t++) spaces.push_back(rows.make_space());
         const Lots signs(request.seed, kSigns, request.epoch);
         workers.share(n_tiles, [&](int64_t tile, int thread) {
             for (int64_t t = tile; t < n_row_tiles; t += n_tiles)
@@ -39,6 +39,7 @@ public:
     // Of one tile of columns: a row of tile_size columns per neuron.
     const float* rows(int64_t tile, int level) const { return tiles_[tile].level[level].data(); }
 
+    SignalSpace make_space() const override { return {}; }
     int64_t n_samples() const override { return n_tiles() * tile_size_; }
 
     void with_tile(int64_t first, int, SignalSpace&, const Use& use) const override {

@@ -10,6 +10,7 @@ namespace cofire {
 // A block of rows per level, and behind it a row of zeros.
 struct TileSpace {
     std::vector<Floats> level;
+    TileSpace() = default;
     TileSpace(const Plan& plan, int tile_size) {
         for (int64_t n : plan.n_live) level.emplace_back((n + 1) * tile_size + 16, 0.0f);
     }
