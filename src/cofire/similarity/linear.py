@@ -21,8 +21,10 @@ class Linear(Similarity):
     tables: int = 8
 
     def __post_init__(self) -> None:
-        if self.tables < 1:
-            raise ValueError(f"tables must be at least 1, got {self.tables!r}")
+        if not isinstance(self.tables, int) or self.tables < 1:
+            raise ValueError(
+                f"tables must be a whole number from 1 on, got {self.tables!r}"
+            )
 
     def find(
         self,

@@ -7,6 +7,7 @@ from cofire.randomness import stream
 from cofire.similarity.base import Found, Rarity, Similarity, sample_rows
 
 FEW_ROWS = 512  # a sketch of so few is no smaller than they are
+FEW_PRODUCTS = 2**29  # pairs times rows: exact search needs no more time for so few
 SAMPLE = 4096
 FIRST_FACTOR = 4
 
@@ -30,8 +31,10 @@ class Screened(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; all rows decide where there are few of them."""
-        if len(search.row_ids) <= FEW_ROWS:
+        """Find places; exactly where that takes no longer."""
+        n_pairs = sum(layer.n_in * layer.n_out for layer in search.network.layers)
+        n_rows = len(search.row_ids)
+        if n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS:
             n_layers = len(search.n_wanted)
             places, _ = engine.best_places(search)
             return Found(places, [1.0] * n_layers, [FIRST_FACTOR] * n_layers)

@@ -45,7 +45,7 @@ public:
         }
     }
 
-    // Per layer the best candidates, in the order of TopPlaces::take.
+    // Per layer the best candidates, best first.
     std::vector<std::vector<Candidate>> run() {
         measure_strengths();
         std::vector<Shape> shapes;

@@ -17,9 +17,9 @@ namespace cofire {
 
 class HashedPairs {
 public:
-    HashedPairs(const Plan& plan, const SearchRequest& request, const Sketch& sketch, int tile_size,
-                int64_t n_tables, Workers& workers)
-        : plan_(plan), kernels_(kernels()), request_(request), sketch_(sketch),
+    HashedPairs(const Plan& plan, Loss loss, const SearchRequest& request, const Sketch& sketch,
+                int tile_size, int64_t n_tables, Workers& workers)
+        : plan_(plan), loss_(loss), kernels_(kernels()), request_(request), sketch_(sketch),
           tile_size_(tile_size), n_tables_(n_tables), workers_(workers) {
         for (int v = 0; v <= plan.n_layers(); v++) strengths_.push_back(measure(v));
     }
@@ -31,7 +31,9 @@ public:
         const TieBreak order(request_.ties, Lots(request_.seed, layer, request_.epoch),
                              plan_.sizes[layer], plan_.sizes[layer + 1]);
         // Where activations can be negative, opposite ones are alike as well.
-        const bool both_signs = layer == 0 || plan_.activation != Activation::relu;
+        const bool last = layer + 1 == plan_.n_layers();
+        const bool both_signs =
+            layer == 0 || plan_.activation != Activation::relu || (last && loss_ == Loss::squared);
         const int n_bits = bits_for(plan_.n_live[layer + 1]);
         if (n_wanted > 0 && plan_.n_live[layer] > 0 && plan_.n_live[layer + 1] > 0)
             for (int64_t table = 0; table < n_tables_ && !workers_.stopped(); table++) {
@@ -50,9 +52,10 @@ public:
 
 private:
     static constexpr int64_t kMeetings = 32;  // outputs that an input meets in a bucket, at most
-    static constexpr int64_t kShare = 4096;  // neurons of a task
+    static constexpr int64_t kShare = 4096;   // neurons of a task
 
     const Plan& plan_;
+    const Loss loss_;
     const Kernels& kernels_;
     const SearchRequest& request_;
     const Sketch& sketch_;
@@ -97,8 +100,10 @@ private:
     }
 
     // The columns with random signs, then a Walsh-Hadamard transform: its numbers are random
-    // projections, and the signs of the first ones the hash.
+    // projections, and the signs of the first ones the hash. Who looks for what is not alike
+    // meets anybody.
     std::vector<uint32_t> hashes(int level, uint64_t salt, int n_bits) const {
+        if (request_.metric == Metric::lowest_cosine) return random_hashes(level, salt, n_bits);
         const int64_t n_columns = sketch_.n_samples();
         int64_t size = 1;
         while (size < n_columns || size < n_bits) size *= 2;
@@ -128,6 +133,14 @@ private:
                 result[j] = hash;
             }
         });
+        return result;
+    }
+
+    std::vector<uint32_t> random_hashes(int level, uint64_t salt, int n_bits) const {
+        const Lots lots(request_.seed, kHashes * (4 + level) + salt, request_.epoch);
+        std::vector<uint32_t> result(plan_.n_live[level]);
+        for (std::size_t j = 0; j < result.size(); j++)
+            result[j] = lots.of(static_cast<int64_t>(j)) & ((uint32_t{1} << n_bits) - 1);
         return result;
     }
 

@@ -52,10 +52,11 @@ struct SearchCall {
         }
     }
 
-    static void check_ids(const Array1<const int64_t>& ids, int64_t n_rows) {
+    static void check_ids(const Array1<const int64_t>& ids, int64_t n_rows,
+                          const char* what = "row_ids") {
         for (std::size_t i = 0; i < ids.shape(0); i++)
             if (ids.data()[i] < 0 || ids.data()[i] >= n_rows)
-                throw nb::value_error("row_ids: a row that does not exist");
+                throw nb::value_error((std::string(what) + ": a row that does not exist").c_str());
     }
 
     template <class Result> void give_back(const Result& result) const {
@@ -97,7 +98,7 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
                               std::vector<int64_t> factor, double recall, int n_threads) {
     const SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties,
                           seed, epoch);
-    SearchCall::check_ids(sample_ids, rows.view.n_rows);
+    SearchCall::check_ids(sample_ids, rows.view.n_rows, "sample_ids");
     if (call.request.metric == Metric::gradient)
         throw nb::value_error("score: gradients are not screened");
     if (row_share && row_share->shape(0) != sample_ids.shape(0))

@@ -10,12 +10,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "ranking.hpp"
-#include "signals.hpp"
+#include "sketch.hpp"
 #include "top_places.hpp"
 #include "workers.hpp"
 
@@ -57,8 +58,8 @@ public:
 
 private:
     static constexpr int64_t kFirstRound = 4096;
-    static constexpr double kClear = 3.0;  // standard errors
-    static constexpr double kUnknown = std::numeric_limits<double>::infinity();
+    static constexpr double kClear = 4.0;  // standard errors
+    static constexpr double kWorst = 3.0;  // a layer may have so many times the errors of all
     static constexpr int kGroups = kMaxGroups;
 
     // Of one layer: its open candidates, and by group of rows the sums of their products.
@@ -112,9 +113,10 @@ private:
         for (int v = 0; v <= n_layers(); v++) norms_[v].slot.assign(n_neurons(v), -1);
         for (int l = 0; l < n_layers(); l++) {
             const Field& field = fields[l];
-            for (int64_t c = 0; c < static_cast<int64_t>(field.places.size()); c++)
-                lanes_[l].open.push_back(c);
-            for (auto& sums : lanes_[l].product) sums.assign(field.places.size(), 0.0);
+            const int64_t n = static_cast<int64_t>(field.places.size());
+            if (n <= field.n_wanted) continue;  // all of them win
+            for (int64_t c = 0; c < n; c++) lanes_[l].open.push_back(c);
+            for (auto& sums : lanes_[l].product) sums.assign(n, 0.0);
         }
         choose_slots(fields);
     }
@@ -151,10 +153,6 @@ private:
         const Watched watched = watch(plan, fields);
         const RowSignals rows(plan, kernels_, loss_, rows_, request_,
                               {request_.row_ids, request_.n_rows}, tile_size_);
-        for (SignalSpace& space : spaces_)
-            for (int v = 0; v <= n_layers(); v++)
-                std::fill_n(space.forward.level[v].data() + plan.n_live[v] * tile_size_, tile_size_,
-                            0.0f);
         workers_.share(kGroups, [&](int64_t group, int thread) {
             for (int64_t first = begin + group * tile_size_; first < end;
                  first += kGroups * tile_size_) {
@@ -176,6 +174,9 @@ private:
             wanted.emplace_back(n_neurons(v), uint8_t{0});
             for (int32_t j : norms_[v].neurons) wanted[v][j] = 1;
         }
+        // A softmax takes all outputs into account.
+        if (loss_ == Loss::softmax && !norms_.back().neurons.empty())
+            std::fill(wanted.back().begin(), wanted.back().end(), uint8_t{1});
         plan_ = std::make_unique<Plan>(layers_, activation_, Purpose::every_unit, &wanted);
     }
 
@@ -235,6 +236,15 @@ private:
         return fired(layer, input(layer, place)) && fired(layer + 1, output(layer, place));
     }
 
+    // About the standard error of a sketch's cosine where only some of the rows in which a rare
+    // neuron fires were in the sample; nothing is known of the other scores.
+    double sketch_error(double score) const {
+        const bool cosine =
+            request_.metric == Metric::cosine || request_.metric == Metric::lowest_cosine;
+        if (!cosine) return std::numeric_limits<double>::infinity();
+        return (1.0 - std::min(score * score, 1.0)) / 8.0 + 0x1p-16;
+    }
+
     // Sums as if of all rows; the variance is that of the jackknife.
     Estimate estimate(int layer, int64_t k, int64_t place, int64_t seen) const {
         const Norms &in = norms_[layer], &out = norms_[layer + 1];
@@ -265,6 +275,7 @@ private:
 
     void judge(std::vector<Field>& fields, int64_t seen) {
         double errors = 0.0, n_wanted = 0.0;
+        bool enough = tolerance_ > 0.0;
         std::vector<std::vector<int64_t>> still_open(n_layers());
         for (int l = 0; l < n_layers(); l++) {
             Field& field = fields[l];
@@ -276,7 +287,7 @@ private:
             const auto look = [&](int64_t part, int) {
                 for (int64_t k = part * n / n_parts; k < (part + 1) * n / n_parts; k++) {
                     if (seen < request_.n_rows && !can_tell(l, field.places[open[k]])) {
-                        error[k] = kUnknown;
+                        error[k] = sketch_error(field.scores[open[k]]);
                         continue;
                     }
                     const Estimate e = estimate(l, k, field.places[open[k]], seen);
@@ -291,32 +302,39 @@ private:
             if (n > 0) still_open[l] = undecided(field, open, error);
             errors += field.expected_errors;
             n_wanted += static_cast<double>(field.n_wanted);
+            enough = enough && field.expected_errors <= kWorst * tolerance_ * field.n_wanted;
         }
-        const bool enough = errors <= tolerance_ * n_wanted;
+        enough = enough && errors <= tolerance_ * n_wanted;
         for (int l = 0; l < n_layers(); l++)
             leave_open(lanes_[l], enough ? std::vector<int64_t>() : still_open[l]);
         choose_slots(fields);
     }
 
-    // Those of the open ones that may yet be in or out.
-    static std::vector<int64_t> undecided(Field& field, const std::vector<int64_t>& open,
-                                          const std::vector<double>& error) {
-        std::vector<double> all = field.scores;
-        const auto last = all.begin() + (field.n_wanted - 1);
-        std::nth_element(all.begin(), last, all.end(), std::greater<>());
-        const double limit = *last;
+    // Those of the open ones that may yet be in or out. Where no error is tolerated nobody is
+    // clearly either before all rows were seen.
+    std::vector<int64_t> undecided(Field& field, const std::vector<int64_t>& open,
+                                   const std::vector<double>& error) const {
+        const double limit = limit_of(field);
         std::vector<int64_t> close;
         double errors = 0.0;
         for (int64_t k = 0; k < static_cast<int64_t>(open.size()); k++) {
             const double distance = std::abs(field.scores[open[k]] - limit);
-            if (distance > kClear * error[k] || error[k] == 0.0) continue;
-            if (error[k] < kUnknown)
-                errors += 0.5 * std::erfc(distance / error[k] / std::sqrt(2.0));
-            close.push_back(k);
+            if (error[k] > 0.0) errors += 0.5 * std::erfc(distance / error[k] / std::sqrt(2.0));
+            const bool clear = distance > kClear * error[k] || error[k] == 0.0;
+            if (!clear || tolerance_ == 0.0) close.push_back(k);
         }
         // Whoever should be in and is out stands for one that is in and should not be.
         field.expected_errors = errors / 2;
         return close;
+    }
+
+    // Halfway between the last one in and the first one out.
+    static double limit_of(const Field& field) {
+        std::vector<double> all = field.scores;
+        const auto last = all.begin() + (field.n_wanted - 1);
+        std::nth_element(all.begin(), last, all.end(), std::greater<>());
+        const double next = *std::max_element(last + 1, all.end());
+        return (*last + next) / 2;
     }
 
     static void leave_open(Lane& lane, const std::vector<int64_t>& which) {

@@ -13,8 +13,8 @@ namespace {
 
 // So few that their sums are made in double (products_exact in products.hpp).
 constexpr int64_t kFewRows = 256;
-// Columns of a sketch; half as many where it is hashed and layers are very wide.
-constexpr int64_t kColumns = 256, kVeryWide = 65536;
+// A sketch that is hashed has half as many columns where layers are wider.
+constexpr int64_t kVeryWide = 65536;
 
 class Search {
 public:
@@ -38,7 +38,8 @@ public:
 
     ScreenedResult screened(const Screening& how) {
         const RowSignals sample = signals({how.sample_ids, how.n_sample, how.sample_weight});
-        const Sketch sketch(plan_, sample, request_, tile_size_, kColumns / tile_size_, workers_);
+        const Sketch sketch(plan_, sample, request_, tile_size_, kSketchColumns / tile_size_,
+                            workers_);
         // The race is to blame for most of what is missed: it is what costs rows.
         const double racing = 0.8 * (1.0 - how.recall), screening = 0.2 * (1.0 - how.recall);
         Race race(layers_, plan_.activation, loss_, rows_, request_, tile_size_, racing, workers_);
@@ -57,9 +58,10 @@ public:
                 const Choice choice = choose(l, fields[l]);
                 const double n = static_cast<double>(n_wanted[l]);
                 result.places[l] = choice.places;
-                result.recall[l] = 1.0 - (choice.missed + fields[l].expected_errors) / n;
-                if (choice.missed > std::max(screening * n, 1.0)) {
-                    result.factor[l] *= 2;  // and once more
+                const double wrong = choice.missed + fields[l].expected_errors;
+                result.recall[l] = std::max(1.0 - wrong / n, 0.0);
+                if (choice.missed > std::max(screening * n, 1.0)) {  // once more, with more
+                    result.factor[l] = 2 * divide_up(fields[l].places.size(), n_wanted[l]);
                     continue;
                 }
                 n_wanted[l] = 0;
@@ -72,9 +74,9 @@ public:
 
     SearchResult hashed(const RowList& list, int64_t n_tables) {
         const RowSignals sample = signals(list);
-        const int64_t n_columns = plan_.widest() > kVeryWide ? kColumns / 2 : kColumns;
+        const int64_t n_columns = plan_.widest() > kVeryWide ? kSketchColumns / 2 : kSketchColumns;
         const Sketch sketch(plan_, sample, request_, tile_size_, n_columns / tile_size_, workers_);
-        HashedPairs search(plan_, request_, sketch, tile_size_, n_tables, workers_);
+        HashedPairs search(plan_, loss_, request_, sketch, tile_size_, n_tables, workers_);
         SearchResult result;
         for (int l = 0; l < plan_.n_layers(); l++) result.places.push_back(search.run(l));
         result.interrupted = workers_.stopped();

@@ -93,6 +93,8 @@ public:
         }
         if (last_level == plan_.n_layers())
             kernels_.predict(n8, plan_.n_live.back(), level.back().data(), loss_);
+        for (int v = 0; v <= plan_.n_layers(); v++)  // what stands for neurons that are left out
+            std::fill_n(level[v].data() + plan_.n_live[v] * n8 * 8, n8 * 8, 0.0f);
         const bool gradient = request_.metric == Metric::gradient;
         use(Signals{n8, level, gradient ? space.deltas.level : level, weight});
         rows_.clear(ids, n, n8, destination, level[0].data());

@@ -14,6 +14,8 @@
 
 namespace cofire {
 
+constexpr int64_t kSketchColumns = 256;
+
 class Sketch : public SignalSource {
 public:
     // Tiles of columns, at most as many as the rows fill.

@@ -101,14 +101,10 @@ public:
     // Lets go of what is not among the best so far. Not while others offer.
     void settle() { keep_best(); }
 
-    // The best ones, as many as wanted if as many were offered: the best quarter first, then the
-    // rest of the better half.
+    // The best ones, best first, as many as wanted if as many were offered.
     std::vector<Candidate> take() {
         settle();
-        const auto half = held_.begin() + held_.size() / 2,
-                   quarter = held_.begin() + held_.size() / 4;
-        std::nth_element(held_.begin(), half, held_.end());
-        std::nth_element(held_.begin(), quarter, half);
+        std::sort(held_.begin(), held_.end());
         return std::move(held_);
     }
 
