@@ -2,7 +2,7 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
+#include <atomic>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,12 +36,15 @@ public:
     AllPairs(const Plan& plan, const SearchRequest& request, const SignalSource& source,
              const std::vector<int64_t>& n_wanted, int tile_size, bool exact_sums, Workers& workers)
         : plan_(plan), kernels_(kernels()), request_(request), source_(source), n_wanted_(n_wanted),
-          tile_size_(tile_size), workers_(workers), exact_(exact_sums) {
-        for (int t = 0; t < workers.n_threads(); t++) desks_.emplace_back(source.make_space());
+          tile_size_(tile_size), workers_(workers), exact_(exact_sums), floors_(plan.n_layers()) {
         for (int l = 0; l < plan_.n_layers(); l++) {
             orders_.emplace_back(request.ties, Lots(request.seed, l, request.epoch), plan_.sizes[l],
                                  plan_.sizes[l + 1]);
-            tops_.push_back(std::make_unique<TopPlaces>(n_wanted[l]));
+        }
+        for (int t = 0; t < workers.n_threads(); t++) {
+            desks_.emplace_back(source.make_space());
+            for (int l = 0; l < plan_.n_layers(); l++)
+                desks_.back().tops.emplace_back(n_wanted[l], floors_[l]);
         }
     }
 
@@ -55,8 +58,9 @@ public:
         make_room(passes);
         for (const Pass& pass : passes) fill_and_rank(pass);
         for (int l = 0; l < plan_.n_layers(); l++) rank_silent_pairs(l);
-        std::vector<std::vector<Candidate>> best;
-        for (const auto& top : tops_) best.push_back(top->take());
+        std::vector<std::vector<Candidate>> best(plan_.n_layers());
+        workers_.share(plan_.n_layers(),
+                       [&](int64_t l, int) { best[l] = TopPlaces::best(tops(l)); });
         return best;
     }
 
@@ -72,13 +76,12 @@ private:
     // panel of so many columns still lies in the first cache.
     static constexpr int64_t kChunk = 768;
     static constexpr int64_t kOutputsPerTask = 48;
-    static constexpr std::size_t kOffer = 4096;
 
     // What a thread works with.
     struct Desk {
         SignalSpace space;
-        std::vector<Candidate> found;
-        explicit Desk(SignalSpace&& own) : space(std::move(own)) { found.reserve(kOffer); }
+        std::vector<TopPlaces> tops;  // per layer
+        explicit Desk(SignalSpace&& own) : space(std::move(own)) {}
     };
     struct Task {
         const Window* window;
@@ -94,11 +97,11 @@ private:
     Workers& workers_;
     const bool exact_;
 
-    std::vector<Desk> desks_;
-    std::vector<Level> activations_, deltas_;       // per level
-    std::vector<TieBreak> orders_;                  // per layer
-    std::vector<std::unique_ptr<TopPlaces>> tops_;  // per layer
-    int64_t capacity_ = 0;                          // columns of a panel
+    std::vector<std::atomic<uint32_t>> floors_;  // per layer: what the best have reached
+    std::vector<Desk> desks_;                    // per thread
+    std::vector<Level> activations_, deltas_;    // per level
+    std::vector<TieBreak> orders_;               // per layer
+    int64_t capacity_ = 0;                       // columns of a panel
     Floats panels_;
     std::vector<double> column_weight_;  // for exact sums
     std::vector<double> sums_;
@@ -230,7 +233,6 @@ private:
         const int64_t first = w.outputs.begin + task.first_panel * w.outputs.panel_size;
         const int64_t last = std::min(first + task.n_panels * w.outputs.panel_size, w.outputs.end);
         for (int64_t o = first; o < last; o++) rank_row(w, o, thread);
-        hand_in(w.layer, thread);
     }
 
     void rank_row(const Window& w, int64_t o, int thread) {
@@ -248,10 +250,9 @@ private:
     // Their products are 0. They are looked at only where too few others were found.
     void rank_silent_pairs(int layer) {
         constexpr int64_t kOutputs = 64;
-        TopPlaces& top = *tops_[layer];
-        top.settle();
-        if (n_wanted_[layer] == 0 || top.lowest_rank() > highest_silent_rank(request_.metric))
-            return;
+        if (n_wanted_[layer] == 0) return;
+        TopPlaces::gather(tops(layer));
+        if (floors_[layer] > highest_silent_rank(request_.metric)) return;
         const Level &in = inputs(layer), &out = outputs(layer);
         workers_.share(divide_up(out.n_neurons(), kOutputs), [&](int64_t task, int thread) {
             const int64_t end = std::min((task + 1) * kOutputs, out.n_neurons());
@@ -259,7 +260,6 @@ private:
                 if (o >= out.n_firing()) rank_silent_run(layer, o, 0, in.n_firing(), thread);
                 rank_silent_run(layer, o, in.n_firing(), in.n_neurons(), thread);
             }
-            hand_in(layer, thread);
         });
     }
 
@@ -301,22 +301,21 @@ private:
                      KeptWalk& kept, int thread) {
         const Strength* in = inputs(layer).strength.data();
         const Strength out = outputs(layer).strength[o];
-        const uint32_t lowest = tops_[layer]->lowest_rank();
-        std::vector<Candidate>& found = desks_[thread].found;
+        TopPlaces& top = desks_[thread].tops[layer];
+        const uint32_t lowest = top.lowest_rank();
         for (int64_t i = begin; i < end; i++) {
             const double product = products == nullptr ? 0.0 : products[i - begin];
             const uint32_t rank = rank_of(metric, score_of(metric, product, in[i], out));
             if (rank < lowest) continue;
             const int64_t place = place_of(layer, o, i);
-            if (kept.has(place)) continue;
-            found.push_back(orders_[layer].candidate(rank, place));
-            if (found.size() == kOffer) hand_in(layer, thread);
+            if (!kept.has(place)) top.offer(orders_[layer].candidate(rank, place));
         }
     }
 
-    void hand_in(int layer, int thread) {
-        tops_[layer]->offer(desks_[thread].found);
-        desks_[thread].found.clear();
+    std::vector<TopPlaces*> tops(int64_t layer) {
+        std::vector<TopPlaces*> parts;
+        for (Desk& desk : desks_) parts.push_back(&desk.tops[layer]);
+        return parts;
     }
 };
 

@@ -27,7 +27,9 @@ public:
     // Of one layer: the best of the pairs that met, at most as many as wanted.
     std::vector<int64_t> run(int layer) {
         const int64_t n_wanted = request_.n_wanted[layer];
-        TopPlaces top(n_wanted);
+        std::atomic<uint32_t> floor{0};
+        std::vector<TopPlaces> tops;  // per thread
+        for (int t = 0; t < workers_.n_threads(); t++) tops.emplace_back(n_wanted, floor, true);
         const TieBreak order(request_.ties, Lots(request_.seed, layer, request_.epoch),
                              plan_.sizes[layer], plan_.sizes[layer + 1]);
         // Where activations can be negative, opposite ones are alike as well.
@@ -41,11 +43,13 @@ public:
                 const Buckets buckets(hashes(layer + 1, salt, n_bits), strengths_[layer + 1]);
                 const std::vector<uint32_t> asked = hashes(layer, salt, n_bits);
                 const uint32_t mask = (uint32_t{1} << n_bits) - 1;
-                compare(layer, buckets, asked, 0, salt, order, top);
-                if (both_signs) compare(layer, buckets, asked, mask, salt, order, top);
+                compare(layer, buckets, asked, 0, salt, order, tops);
+                if (both_signs) compare(layer, buckets, asked, mask, salt, order, tops);
             }
+        std::vector<TopPlaces*> parts;
+        for (TopPlaces& top : tops) parts.push_back(&top);
         std::vector<int64_t> places;
-        for (const Candidate& c : top.take()) places.push_back(order.place_of(c));
+        for (const Candidate& c : TopPlaces::best(parts)) places.push_back(order.place_of(c));
         std::sort(places.begin(), places.end());
         return places;
     }
@@ -148,11 +152,12 @@ private:
 
     // Each input meets some outputs of its hash, flipped where opposites are looked for.
     void compare(int layer, const Buckets& buckets, const std::vector<uint32_t>& asked,
-                 uint32_t flip, uint64_t salt, const TieBreak& order, TopPlaces& top) {
+                 uint32_t flip, uint64_t salt, const TieBreak& order,
+                 std::vector<TopPlaces>& tops) {
         const std::vector<int32_t> neuron_in = neurons(layer), neuron_out = neurons(layer + 1);
         const Lots start(request_.seed, kHashes * 2 + salt, request_.epoch);
         const int64_t n_in = plan_.n_live[layer];
-        workers_.share(divide_up(n_in, kShare), [&](int64_t task, int) {
+        workers_.share(divide_up(n_in, kShare), [&](int64_t task, int thread) {
             std::vector<int32_t> in_row, out_row;
             for (int64_t i = task * kShare; i < std::min((task + 1) * kShare, n_in); i++) {
                 if (strengths_[layer][i] == 0.0) continue;
@@ -165,7 +170,7 @@ private:
                     out_row.push_back(buckets.row[begin + (from + k) % n]);
                 }
             }
-            offer(layer, in_row, out_row, neuron_in, neuron_out, order, top);
+            offer(layer, in_row, out_row, neuron_in, neuron_out, order, tops[thread]);
         });
     }
 
@@ -177,7 +182,6 @@ private:
             kernels_.pair_sums(tile_size_ / 8, static_cast<int64_t>(in_row.size()),
                                sketch_.rows(t, layer), in_row.data(), sketch_.rows(t, layer + 1),
                                out_row.data(), nullptr, products.data());
-        std::vector<Candidate> found;
         const Places& kept = request_.kept[layer];
         for (std::size_t k = 0; k < in_row.size(); k++) {
             const double score =
@@ -188,9 +192,8 @@ private:
             const int64_t place =
                 neuron_out[out_row[k]] * plan_.sizes[layer] + neuron_in[in_row[k]];
             if (!std::binary_search(kept.begin, kept.end, place))
-                found.push_back(order.candidate(rank, place));
+                top.offer(order.candidate(rank, place));
         }
-        top.offer_once(found);
     }
 
     // Neuron by row of a tile.

@@ -45,13 +45,12 @@ public:
     // Fills in the scores; returns the number of rows it took.
     int64_t run(std::vector<Field>& fields) {
         enter(fields);
-        int64_t seen = 0;
+        int64_t seen = 0, end = kFirstRound;
         while (any_open() && seen < request_.n_rows && !workers_.stopped()) {
-            const int64_t round = std::max(kFirstRound, seen / 8) / tile_size_ * tile_size_;
-            const int64_t end = std::min(seen + round, request_.n_rows);
+            end = std::min(end, request_.n_rows);
             see_rows(fields, seen, end);
             seen = end;
-            judge(fields, seen);
+            end = next_end(seen, judge(fields, seen));
         }
         return seen;
     }
@@ -220,6 +219,18 @@ private:
                       norms_[v].square[group]);
     }
 
+    // Standard errors fall with the square root of 1 / seen - 1 / all, and with them the errors
+    // to be expected: where they will be few enough is known. At least a first round more, and at
+    // most as many rows again, after which fewer candidates are open.
+    int64_t next_end(int64_t seen, double errors) const {
+        const double all = static_cast<double>(request_.n_rows);
+        const double wanted = errors > 1.0 ? 1.0 / (errors * errors) : 1.0;
+        const double enough = 1.02 / ((1.0 / seen - 1.0 / all) * wanted + 1.0 / all);
+        const int64_t end =
+            std::clamp(static_cast<int64_t>(std::min(enough, all)), seen + kFirstRound, 2 * seen);
+        return (end + tile_size_ - 1) / tile_size_ * tile_size_;
+    }
+
     // ---- after a round ------------------------------------------------------------------------
 
     struct Estimate {
@@ -273,41 +284,47 @@ private:
         return {all, spread * (kGroups - 1) / kGroups * (1.0 - 1.0 / scale)};
     }
 
-    void judge(std::vector<Field>& fields, int64_t seen) {
-        double errors = 0.0, n_wanted = 0.0;
-        bool enough = tolerance_ > 0.0;
+    // Returns the errors to be expected over those that are tolerated.
+    double judge(std::vector<Field>& fields, int64_t seen) {
         std::vector<std::vector<int64_t>> still_open(n_layers());
-        for (int l = 0; l < n_layers(); l++) {
+        const auto look = [&](int64_t l, int) {
             Field& field = fields[l];
             const std::vector<int64_t>& open = lanes_[l].open;
-            const int64_t n = static_cast<int64_t>(open.size());
-            std::vector<double> error(n);
-            // Threads are worth starting for many.
-            const int64_t n_parts = n < 4096 ? 1 : kGroups;
-            const auto look = [&](int64_t part, int) {
-                for (int64_t k = part * n / n_parts; k < (part + 1) * n / n_parts; k++) {
-                    if (seen < request_.n_rows && !can_tell(l, field.places[open[k]])) {
-                        error[k] = sketch_error(field.scores[open[k]]);
-                        continue;
-                    }
-                    const Estimate e = estimate(l, k, field.places[open[k]], seen);
-                    field.scores[open[k]] = e.score;
-                    error[k] = std::sqrt(e.variance);
+            if (open.empty()) return;
+            std::vector<double> error(open.size());
+            for (std::size_t k = 0; k < open.size(); k++) {
+                const int64_t place = field.places[open[k]];
+                if (seen < request_.n_rows && !can_tell(l, place)) {
+                    error[k] = sketch_error(field.scores[open[k]]);
+                    continue;
                 }
-            };
-            if (n_parts == 1)
-                look(0, 0);
-            else
-                workers_.share(n_parts, look);
-            if (n > 0) still_open[l] = undecided(field, open, error);
+                const Estimate e = estimate(l, k, place, seen);
+                field.scores[open[k]] = e.score;
+                error[k] = std::sqrt(e.variance);
+            }
+            still_open[l] = undecided(field, open, error);
+        };
+        std::size_t n_open = 0;
+        for (const Lane& lane : lanes_) n_open += lane.open.size();
+        if (n_open > 4096)
+            workers_.share(n_layers(), look);
+        else  // threads are not worth starting
+            for (int l = 0; l < n_layers(); l++) look(l, 0);
+
+        double errors = 0.0, n_wanted = 0.0, worst = 0.0;
+        for (const Field& field : fields) {
+            const double n = static_cast<double>(field.n_wanted);
             errors += field.expected_errors;
-            n_wanted += static_cast<double>(field.n_wanted);
-            enough = enough && field.expected_errors <= kWorst * tolerance_ * field.n_wanted;
+            n_wanted += n;
+            if (field.expected_errors > 0.0) worst = std::max(worst, field.expected_errors / n);
         }
-        enough = enough && errors <= tolerance_ * n_wanted;
+        double excess = std::numeric_limits<double>::infinity();  // where none is tolerated
+        if (tolerance_ > 0.0)
+            excess = std::max(errors / (tolerance_ * n_wanted), worst / (kWorst * tolerance_));
         for (int l = 0; l < n_layers(); l++)
-            leave_open(lanes_[l], enough ? std::vector<int64_t>() : still_open[l]);
+            leave_open(lanes_[l], excess <= 1.0 ? std::vector<int64_t>() : still_open[l]);
         choose_slots(fields);
+        return excess;
     }
 
     // Those of the open ones that may yet be in or out. Where no error is tolerated nobody is

@@ -40,8 +40,8 @@ public:
         const RowSignals sample = signals({how.sample_ids, how.n_sample, how.sample_weight});
         const Sketch sketch(plan_, sample, request_, tile_size_, kSketchColumns / tile_size_,
                             workers_);
-        // The race is to blame for most of what is missed: it is what costs rows.
-        const double racing = 0.8 * (1.0 - how.recall), screening = 0.2 * (1.0 - how.recall);
+        // The race may miss more: there it is rows that a better one costs.
+        const double racing = 0.7 * (1.0 - how.recall), screening = 0.3 * (1.0 - how.recall);
         Race race(layers_, plan_.activation, loss_, rows_, request_, tile_size_, racing, workers_);
 
         ScreenedResult result;
@@ -125,9 +125,10 @@ private:
         const std::vector<std::vector<Candidate>> best = search.run();
         std::vector<Field> fields(plan_.n_layers());
         for (int l = 0; l < plan_.n_layers(); l++) {
+            const TieBreak order = this->order(l);
             fields[l].n_wanted = n_wanted[l];
             for (const Candidate& c : best[l]) {
-                fields[l].places.push_back(order(l).place_of(c));
+                fields[l].places.push_back(order.place_of(c));
                 const uint32_t rank = static_cast<uint32_t>(c.key >> 32);
                 fields[l].scores.push_back(score_of_rank(request_.metric, rank));
             }

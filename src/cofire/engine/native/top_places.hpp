@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -68,61 +67,49 @@ private:
     int64_t n_in_, n_out_;
 };
 
-// Shared by the threads. Up to twice the wanted number are held; then the worse half goes.
+// One thread's best. Up to twice the wanted number are held; then the worse half goes.
 class TopPlaces {
 public:
-    explicit TopPlaces(int64_t n_wanted) : n_wanted_(n_wanted), room_(2 * n_wanted + kSpare) {
+    // floor: shared by the threads, what a candidate must reach to be among the best of all.
+    // repeats: a candidate may be offered again.
+    TopPlaces(int64_t n_wanted, std::atomic<uint32_t>& floor, bool repeats = false)
+        : n_wanted_(n_wanted), room_(2 * n_wanted + kSpare), repeats_(repeats), floor_(&floor) {
         if (n_wanted > 0) held_.reserve(room_);  // no allocation while the threads run
     }
 
     // A candidate with a smaller rank cannot be among the best any more.
-    uint32_t lowest_rank() const { return lowest_rank_.load(std::memory_order_relaxed); }
+    uint32_t lowest_rank() const { return floor_->load(std::memory_order_relaxed); }
 
-    void offer(const std::vector<Candidate>& candidates) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        for (const Candidate& c : candidates) {
-            if (c.key < lowest_key_) continue;
-            held_.push_back(c);
-            if (static_cast<int64_t>(held_.size()) == room_) keep_best();
-        }
+    void offer(const Candidate& c) {
+        held_.push_back(c);
+        if (static_cast<int64_t>(held_.size()) == room_) keep_best();
     }
 
-    // The same where a candidate may be offered again.
-    void offer_once(const std::vector<Candidate>& candidates) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        repeats_ = true;
-        for (const Candidate& c : candidates) {
-            if (c.key < lowest_key_) continue;
-            held_.push_back(c);
-            if (static_cast<int64_t>(held_.size()) == room_) keep_best();
+    // Gives all threads' best to the first. Not while they work.
+    static void gather(const std::vector<TopPlaces*>& parts) {
+        TopPlaces& first = *parts.front();
+        for (std::size_t p = 1; p < parts.size(); p++) {
+            first.held_.insert(first.held_.end(), parts[p]->held_.begin(), parts[p]->held_.end());
+            parts[p]->held_.clear();
         }
+        first.keep_best();
+        first.held_.reserve(first.room_);
     }
 
-    // Lets go of what is not among the best so far. Not while others offer.
-    void settle() { keep_best(); }
-
-    // The best ones, best first, as many as wanted if as many were offered.
-    std::vector<Candidate> take() {
-        settle();
-        std::sort(held_.begin(), held_.end());
-        return std::move(held_);
+    // The best of all threads, best first, as many as wanted if as many were offered.
+    static std::vector<Candidate> best(const std::vector<TopPlaces*>& parts) {
+        gather(parts);
+        std::vector<Candidate>& all = parts.front()->held_;
+        std::sort(all.begin(), all.end());
+        return std::move(all);
     }
 
 private:
     static constexpr int64_t kSpare = 256;
-    const int64_t n_wanted_, room_;
-    std::mutex mutex_;
+    int64_t n_wanted_, room_;
+    bool repeats_;
+    std::atomic<uint32_t>* floor_;
     std::vector<Candidate> held_;
-    uint64_t lowest_key_ = 0;
-    std::atomic<uint32_t> lowest_rank_{0};
-
-    bool repeats_ = false;
-
-    void drop_repeats() {
-        std::sort(held_.begin(), held_.end());
-        const auto same = [](const Candidate& a, const Candidate& b) { return a.place == b.place; };
-        held_.erase(std::unique(held_.begin(), held_.end(), same), held_.end());
-    }
 
     void keep_best() {
         if (repeats_) drop_repeats();
@@ -130,8 +117,15 @@ private:
         const auto last = held_.begin() + (n_wanted_ - 1);
         std::nth_element(held_.begin(), last, held_.end());
         held_.erase(last + 1, held_.end());
-        lowest_key_ = held_.back().key;
-        lowest_rank_ = static_cast<uint32_t>(lowest_key_ >> 32);
+        const uint32_t rank = static_cast<uint32_t>(held_.back().key >> 32);
+        uint32_t floor = floor_->load(std::memory_order_relaxed);
+        while (floor < rank && !floor_->compare_exchange_weak(floor, rank)) {}
+    }
+
+    void drop_repeats() {
+        std::sort(held_.begin(), held_.end());
+        const auto same = [](const Candidate& a, const Candidate& b) { return a.place == b.place; };
+        held_.erase(std::unique(held_.begin(), held_.end(), same), held_.end());
     }
 };
 
