@@ -22,7 +22,7 @@ import numpy as np
 
 from cofire import SparseMLPClassifier, engine
 from cofire.callbacks import Callback
-from cofire.data import paper_data, paper_split
+from cofire.data import paper_parts, paper_split
 from cofire.data.catalog import locate
 from cofire.similarity import Exact, Linear, Screened
 from cofire.topology.places import without
@@ -50,9 +50,7 @@ def mnist():
 def training_rows(name):
     if name == "mnist":
         return mnist()[0]
-    data = paper_data(name)
-    train, _ = paper_split(len(data.X_train))
-    return data.X_train[train], data.y_train[train]
+    return paper_parts(name)[0]
 
 
 class Snapshots(Callback):

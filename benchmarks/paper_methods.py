@@ -23,7 +23,7 @@ import joblib
 import numpy as np
 
 from cofire import SparseMLPClassifier, profiles
-from cofire.data import paper_data, paper_split
+from cofire.data import paper_parts
 from paper_table import write_page
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
@@ -64,16 +64,7 @@ class Run:
     epsilon: float = 1
 
 
-@cache
-def prepared(name):
-    """Rows to train on, to validate with and to test with."""
-    data = paper_data(name)
-    train, held_out = paper_split(len(data.X_train))
-    return (
-        (data.X_train[train], data.y_train[train]),
-        (data.X_train[held_out], data.y_train[held_out]),
-        (data.X_test, data.y_test),
-    )
+prepared = cache(paper_parts)
 
 
 def parameters(run):

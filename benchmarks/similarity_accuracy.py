@@ -19,23 +19,14 @@ import numpy as np
 from scipy import stats
 
 from cofire import SparseMLPClassifier
-from cofire.data import paper_data, paper_split
+from cofire.data import paper_parts
 
 RUNS = Path(__file__).parent.parent / "docs" / "results" / "similarity_accuracy.jsonl"
 MODES = ("exact", "screened", "linear")
 ALLOWED = {"madelon": -1.0, "isolet": -0.5}
 
 
-@cache
-def prepared(name):
-    """Rows to train on, to validate with and to test with."""
-    data = paper_data(name)
-    train, held_out = paper_split(len(data.X_train))
-    return (
-        (data.X_train[train], data.y_train[train]),
-        (data.X_train[held_out], data.y_train[held_out]),
-        (data.X_test, data.y_test),
-    )
+prepared = cache(paper_parts)
 
 
 def run(data, mode, seed):

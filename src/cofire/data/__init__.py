@@ -4,6 +4,7 @@ from cofire.data.catalog import CATALOG, Dataset, load
 from cofire.data.prepare import (
     min_max_scaled,
     paper_data,
+    paper_parts,
     paper_split,
     standardised,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "load",
     "min_max_scaled",
     "paper_data",
+    "paper_parts",
     "paper_split",
     "standardised",
 ]

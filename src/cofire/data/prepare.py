@@ -7,6 +7,9 @@ import numpy as np
 
 from cofire.data.catalog import Dataset, load
 
+Part = tuple[np.ndarray, np.ndarray]
+"""Samples X (n, n_features) and their labels y (n)."""
+
 
 def paper_data(name: str) -> Dataset:
     """Read a data set and split and scale it as the CTRE paper does.
@@ -21,6 +24,21 @@ def paper_data(name: str) -> Dataset:
     if name == "isolet":
         dataset = _split_anew(dataset)
     return standardised(dataset) if name == "madelon" else min_max_scaled(dataset)
+
+
+def paper_parts(name: str) -> tuple[Part, Part, Part]:
+    """Return the CTRE paper's rows to train on, to validate with and to test with.
+
+    >>> [len(X) for X, y in paper_parts("madelon")]
+    [1800, 200, 600]
+    """
+    data = paper_data(name)
+    train, held_out = paper_split(len(data.X_train))
+    return (
+        (data.X_train[train], data.y_train[train]),
+        (data.X_train[held_out], data.y_train[held_out]),
+        (data.X_test, data.y_test),
+    )
 
 
 def standardised(dataset: Dataset) -> Dataset:

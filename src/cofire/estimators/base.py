@@ -2,27 +2,25 @@
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
 from copy import copy
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
 from cofire.cost import receipt
-from cofire.estimators.parameters import SparseMLPParameters
 from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
     sklearn_bridge,
     sklearn_context,
     with_callbacks,
 )
+from cofire.estimators.validation import Scorer, ValidationSupport
 from cofire.network import SparseNetwork
 from cofire.rewiring import begin
 from cofire.state import Progress, Settings, TrainingData
@@ -31,10 +29,8 @@ from cofire.topology.create import create_network
 from cofire.topology.density import full_counts
 from cofire.training import train
 
-Scorer = Callable[[SparseNetwork], tuple[float, float]]
 
-
-class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
+class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
     """Fitting and prediction; the targets are the subclasses' affair."""
 
     network_: SparseNetwork
@@ -50,28 +46,14 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
         """Take from y what predictions need: the classes, the number of outputs."""
 
     @abstractmethod
-    def _encode_targets(self, y: Any) -> np.ndarray:
-        """Turn y into what the engine takes: int32 class numbers or float32 rows."""
-
-    @abstractmethod
     def _n_outputs(self) -> int:
         """Number of output neurons."""
-
-    @abstractmethod
-    def _score_and_loss(
-        self, outputs: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
-    ) -> tuple[float, float]:
-        """Score (accuracy or R^2) and mean loss of predictions."""
 
     def _learn_scale(self, y: Any, weight: np.ndarray | None) -> None:
         """Take the scale of numeric targets; classes have none."""
 
     def _class_weights(self, y: Any, weight: np.ndarray | None) -> np.ndarray | None:
         return weight
-
-    def _strata(self, targets: np.ndarray) -> np.ndarray | None:
-        """Groups that a validation split should keep in proportion."""
-        return None
 
     # ---- fitting --------------------------------------------------------------------
 
@@ -168,22 +150,6 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
                 "partial_fit; use fit."
             )
 
-    def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float32, np.uint8],
-            order="C",
-            multi_output=True,
-            y_numeric=self._output_is_numeric,
-        )
-        return X, y
-
-    _output_is_numeric = False
-
     def _weights(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray | None:
         weight = None
         if sample_weight is not None:
@@ -261,69 +227,6 @@ class BaseSparseMLP(CallbackSupport, SparseMLPParameters, metaclass=ABCMeta):
                 "density), or use larger hidden layers.",
                 stacklevel=4,
             )
-
-    def _validation(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        weight: np.ndarray | None,
-        row_ids: np.ndarray,
-        X_val: Any,
-        y_val: Any,
-        sample_weight_val: Any,
-    ) -> tuple[Scorer | None, np.ndarray]:
-        """How to validate, if at all, and the rows that are left to train on."""
-        if X_val is not None:
-            if y_val is None:
-                raise ValueError("y_val is missing: X_val came without it.")
-            try:
-                return self._evaluator(X_val, y_val, sample_weight_val), row_ids
-            except ValueError as error:
-                raise ValueError(
-                    f"validation data (X_val, y_val, sample_weight_val): {error}"
-                ) from error
-        if y_val is not None or sample_weight_val is not None:
-            raise ValueError(
-                "X_val is missing: y_val or sample_weight_val came without it."
-            )
-        needed = "validation" in self._method().needs
-        if not (self.early_stopping or needed):
-            return None, row_ids
-        strata = self._strata(targets)
-        n_rows = len(row_ids)
-        try:
-            row_ids, held_out = train_test_split(
-                row_ids,
-                test_size=self.validation_fraction,
-                random_state=self.seed_,
-                stratify=None if strata is None else strata[row_ids],
-            )
-            held_out_weight = None if weight is None else weight[held_out]
-            validate = self._scorer(X[held_out], targets[held_out], held_out_weight)
-        except ValueError as error:
-            raise ValueError(
-                f"validation_fraction={self.validation_fraction} of {n_rows} rows: "
-                f"too few to hold out. {error}"
-            ) from error
-        return validate, np.sort(row_ids)
-
-    def _evaluator(self, X: Any, y: Any, sample_weight: Any = None) -> Scorer:
-        X, y = self._validate(X, y, reset=False)
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float32, ensure_non_negative=True
-            )
-        return self._scorer(X, self._encode_targets(y), weight)
-
-    def _scorer(self, X: Any, targets: np.ndarray, weight: np.ndarray | None) -> Scorer:
-        rows, threads = engine.Rows(X), n_threads(self.n_jobs)
-
-        def score(network: SparseNetwork) -> tuple[float, float]:
-            outputs = engine.predict(network, rows, n_threads=threads)
-            return self._score_and_loss(outputs, targets, weight)
-
-        return score
 
     def _watchers(self, X: Any, y: Any) -> list[Callback]:
         watchers = [*self.callbacks, *sklearn_bridge(self, X, y)]
