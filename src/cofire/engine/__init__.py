@@ -264,13 +264,15 @@ def screened_places(
     row_share: np.ndarray | None,
     factor: list[int],
     recall: float,
+    n_sure: int = 0,
 ) -> tuple[list[np.ndarray], list[float], list[int]]:
     """Find nearly the best places for a small part of the price.
 
     A sketch of the rows in `sample_ids`, each of which stands for `row_share` rows,
     ranks all pairs; per layer, `factor` times as many as are wanted (more if need be)
-    are ranked by the rows themselves, which come in a random order in
-    `search.row_ids`, as far as it takes for an expected `recall`. Returns per layer the
+    are ranked by the rows themselves, by the first `n_sure` in `search.row_ids` and
+    by as many of the others, which come in a random order, as it takes for an expected
+    `recall`. Returns per layer the
     places, the estimated recall, and the factor to begin with next time.
     """
     places, told = search.arguments()
@@ -280,6 +282,7 @@ def screened_places(
         row_share=row_share,
         factor=factor,
         recall=recall,
+        n_sure=n_sure,
     )
     return places, estimated, factor
 

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from cofire import engine
 from cofire.randomness import stream
 from cofire.similarity.base import Found, Rarity, Similarity, sample_rows
@@ -9,6 +11,7 @@ from cofire.similarity.base import Found, Rarity, Similarity, sample_rows
 FEW_ROWS = 512  # a sketch of so few is no smaller than they are
 FEW_PRODUCTS = 2**29  # pairs times rows: exact search needs no more time for so few
 SAMPLE = 4096
+RARE = 64  # rows that share a feature
 FIRST_FACTOR = 4
 
 
@@ -40,7 +43,9 @@ class Screened(Similarity):
             return Found(places, [1.0] * n_layers, [FIRST_FACTOR] * n_layers)
         sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
         rng = stream(search.seed, "race", epoch=search.epoch)
-        search = replace(search, row_ids=rng.permutation(search.row_ids))
+        sure, others = _rare_and_others(n_rows, rarity)
+        order = np.concatenate([sure, rng.permutation(others)])
+        search = replace(search, row_ids=search.row_ids[order])
         return Found(
             *engine.screened_places(
                 search,
@@ -48,5 +53,22 @@ class Screened(Similarity):
                 row_share=row_share,
                 factor=factor or [FIRST_FACTOR] * len(search.n_wanted),
                 recall=self.recall,
+                n_sure=len(sure),
             )
         )
+
+
+def _rare_and_others(n: int, rarity: Rarity | None) -> tuple[np.ndarray, np.ndarray]:
+    """Split 0 ... n - 1 into rows with a rare feature, at most an eighth, and others.
+
+    >>> _rare_and_others(5000, lambda: np.array([9, 99, 99, 9] * 1250))[0][:3]
+    array([0, 3, 4])
+    """
+    if rarity is None or n <= SAMPLE:
+        return np.empty(0, np.int64), np.arange(n)
+    found = rarity()
+    rare = np.flatnonzero(found <= RARE)
+    rare = np.sort(rare[np.argsort(found[rare], kind="stable")[: n // 8]])
+    others = np.ones(n, dtype=bool)
+    others[rare] = False
+    return rare, np.flatnonzero(others)

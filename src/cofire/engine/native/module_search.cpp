@@ -95,7 +95,8 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
                               nb::list places, const std::string& score, const std::string& ties,
                               uint64_t seed, uint64_t epoch, Array1<const int64_t> sample_ids,
                               std::optional<Array1<const float>> row_share,
-                              std::vector<int64_t> factor, double recall, int n_threads) {
+                              std::vector<int64_t> factor, double recall, int64_t n_sure,
+                              int n_threads) {
     const SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties,
                           seed, epoch);
     SearchCall::check_ids(sample_ids, rows.view.n_rows, "sample_ids");
@@ -107,8 +108,14 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
         std::any_of(factor.begin(), factor.end(), [](int64_t f) { return f < 1; }))
         throw nb::value_error("factor: not one number from 1 on per layer");
     if (!(recall > 0.0 && recall <= 1.0)) throw nb::value_error("recall: not in (0, 1]");
-    const Screening how{sample_ids.data(), static_cast<int64_t>(sample_ids.shape(0)),
-                        row_share ? row_share->data() : nullptr, factor, recall};
+    if (n_sure < 0 || n_sure > call.request.n_rows)
+        throw nb::value_error("n_sure: not a number of rows");
+    const Screening how{sample_ids.data(),
+                        static_cast<int64_t>(sample_ids.shape(0)),
+                        row_share ? row_share->data() : nullptr,
+                        factor,
+                        recall,
+                        n_sure};
     ScreenedResult result;
     {
         nb::gil_scoped_release unlocked;
@@ -162,7 +169,7 @@ void add_search(nb::module_& m) {
           "output"_a, "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(),
           "kept"_a, "places"_a, "score"_a, "ties"_a, "seed"_a, "epoch"_a,
           "sample_ids"_a.noconvert(), "row_share"_a.noconvert().none(), "factor"_a, "recall"_a,
-          "n_threads"_a);
+          "n_sure"_a = 0, "n_threads"_a);
     m.def("hashed_places", py_hashed_places, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(), "kept"_a,
           "places"_a, "n_found"_a, "score"_a, "ties"_a, "seed"_a, "epoch"_a,

@@ -3,9 +3,11 @@
 // All rows decide about a candidate only where it is close. Rows come in a random order, in
 // rounds: after each, a candidate's score on the rows so far has a standard error (the jackknife
 // over eight groups of rows), and whoever is clearly in or clearly out needs no more of them. The
-// race ends when the wrong decisions to be expected are few enough, at the latest when all rows
-// were seen, and then the scores of those still open are exact. A pair with a neuron that fired
-// too rarely to tell keeps the score of the sketch, which saw it fire.
+// race ends when the wrong decisions to be expected are few enough, with a margin, at the latest
+// when all rows were seen, and then the scores of those still open are exact. A pair with a neuron
+// that fired too rarely to tell keeps the score of the sketch, which saw it fire. Rows with rare
+// features are seen first, all of them, and are no part of the sample: a few such rows can make up
+// much of a neuron's activity.
 #pragma once
 
 #include <algorithm>
@@ -32,11 +34,14 @@ struct Field {
 
 class Race {
 public:
-    // tolerance: the share of the wanted places that may be expected to be wrong.
+    // tolerance: the share of the wanted places that may be expected to be wrong. n_sure: so many
+    // rows at the beginning are no sample of the others, and are seen first.
     Race(const std::vector<LayerView>& layers, Activation activation, Loss loss, const Rows& rows,
-         const SearchRequest& request, int tile_size, double tolerance, Workers& workers)
+         const SearchRequest& request, int64_t n_sure, int tile_size, double tolerance,
+         Workers& workers)
         : layers_(layers), activation_(activation), loss_(loss), rows_(rows), request_(request),
-          kernels_(kernels()), tile_size_(tile_size), tolerance_(tolerance), workers_(workers) {
+          n_sure_(n_sure < request.n_rows ? n_sure : 0), kernels_(kernels()), tile_size_(tile_size),
+          tolerance_(tolerance), workers_(workers) {
         const Plan plan(layers, activation, Purpose::every_unit);
         for (int t = 0; t < workers.n_threads(); t++)
             spaces_.emplace_back(plan, tile_size, request);
@@ -45,7 +50,12 @@ public:
     // Fills in the scores; returns the number of rows it took.
     int64_t run(std::vector<Field>& fields) {
         enter(fields);
-        int64_t seen = 0, end = kFirstRound;
+        int64_t seen = n_sure_, end = n_sure_ + kFirstRound;
+        if (n_sure_ > 0 && any_open()) {
+            see_rows(fields, 0, n_sure_);
+            for (Lane& lane : lanes_) put_aside(lane.product);
+            for (Norms& norms : norms_) put_aside(norms.square);
+        }
         while (any_open() && seen < request_.n_rows && !workers_.stopped()) {
             end = std::min(end, request_.n_rows);
             see_rows(fields, seen, end);
@@ -61,16 +71,18 @@ private:
     static constexpr double kWorst = 3.0;  // a layer may have so many times the errors of all
     static constexpr int kGroups = kMaxGroups;
 
-    // Of one layer: its open candidates, and by group of rows the sums of their products.
+    // Sums by group of rows; behind those of the groups the sums of the rows that are no sample.
+    using Sums = std::vector<double>[kGroups + 1];
+    // Of one layer: its open candidates, and the sums of their products.
     struct Lane {
         std::vector<int64_t> open;  // among the candidates
-        std::vector<double> product[kGroups];
+        Sums product;
     };
-    // Of one level, by group: sums of squares of the neurons of open candidates.
+    // Of one level: sums of squares of the neurons of open candidates.
     struct Norms {
         std::vector<int32_t> slot;     // by neuron: where its sums are, or -1
         std::vector<int32_t> neurons;  // in the order of the slots
-        std::vector<double> square[kGroups];
+        Sums square;
     };
     // The rows of a tile that a round looks at.
     struct Watched {
@@ -84,6 +96,7 @@ private:
     const Loss loss_;
     const Rows& rows_;
     const SearchRequest& request_;
+    const int64_t n_sure_;
     const Kernels& kernels_;
     const int tile_size_;
     const double tolerance_;
@@ -136,11 +149,19 @@ private:
                 if (!wanted[v][j]) continue;
                 after.slot[j] = static_cast<int32_t>(after.neurons.size());
                 after.neurons.push_back(j);
-                for (int g = 0; g < kGroups; g++)
+                for (int g = 0; g <= kGroups; g++)
                     after.square[g].push_back(
                         before.slot[j] < 0 ? 0.0 : before.square[g][before.slot[j]]);
             }
         }
+    }
+
+    static void put_aside(Sums& sums) {
+        for (int g = 0; g < kGroups; g++)
+            for (std::size_t k = 0; k < sums[g].size(); k++) {
+                sums[kGroups][k] += sums[g][k];
+                sums[g][k] = 0.0;
+            }
     }
 
     // ---- a round ------------------------------------------------------------------------------
@@ -223,12 +244,13 @@ private:
     // to be expected: where they will be few enough is known. At least a first round more, and at
     // most as many rows again, after which fewer candidates are open.
     int64_t next_end(int64_t seen, double errors) const {
-        const double all = static_cast<double>(request_.n_rows);
+        const double all = static_cast<double>(request_.n_rows - n_sure_);
+        const int64_t sample = seen - n_sure_;
         const double wanted = errors > 1.0 ? 1.0 / (errors * errors) : 1.0;
-        const double enough = 1.02 / ((1.0 / seen - 1.0 / all) * wanted + 1.0 / all);
-        const int64_t end =
-            std::clamp(static_cast<int64_t>(std::min(enough, all)), seen + kFirstRound, 2 * seen);
-        return (end + tile_size_ - 1) / tile_size_ * tile_size_;
+        const double enough = 1.02 / ((1.0 / sample - 1.0 / all) * wanted + 1.0 / all);
+        const int64_t end = std::clamp(static_cast<int64_t>(std::min(enough, all)),
+                                       sample + kFirstRound, 2 * sample);
+        return n_sure_ + (end + tile_size_ - 1) / tile_size_ * tile_size_;
     }
 
     // ---- after a round ------------------------------------------------------------------------
@@ -237,14 +259,21 @@ private:
         double score, variance;
     };
 
+    // The groups tell of a spread only where both neurons fired about as much in most of them: a
+    // neuron that a few rows excite has not been seen until those rows were.
     bool can_tell(int layer, int64_t place) const {
-        const auto fired = [&](int level, int64_t neuron) {
+        const auto even = [&](int level, int64_t neuron) {
             const Norms& norms = norms_[level];
-            int n = 0;
-            for (const auto& square : norms.square) n += square[norms.slot[neuron]] > 0.0;
-            return n >= kGroups * 3 / 4;
+            const int32_t slot = norms.slot[neuron];
+            double sum = 0.0, squares = 0.0;
+            for (int g = 0; g < kGroups; g++) {
+                sum += norms.square[g][slot];
+                squares += norms.square[g][slot] * norms.square[g][slot];
+            }
+            if (sum == 0.0) return norms.square[kGroups][slot] > 0.0;
+            return sum * sum > 0.75 * kGroups * squares;
         };
-        return fired(layer, input(layer, place)) && fired(layer + 1, output(layer, place));
+        return even(layer, input(layer, place)) && even(layer + 1, output(layer, place));
     }
 
     // About the standard error of a sketch's cosine where only some of the rows in which a rare
@@ -267,9 +296,11 @@ private:
             out_square += out.square[g][o];
         }
         const auto score = [&](double p, double a, double b, double scale) {
-            return score_of(request_.metric, scale * p, Strength(scale * a), Strength(scale * b));
+            return score_of(request_.metric, lanes_[layer].product[kGroups][k] + scale * p,
+                            Strength(in.square[kGroups][i] + scale * a),
+                            Strength(out.square[kGroups][o] + scale * b));
         };
-        const double scale = static_cast<double>(request_.n_rows) / seen;
+        const double scale = static_cast<double>(request_.n_rows - n_sure_) / (seen - n_sure_);
         const double all = score(product, in_square, out_square, scale);
         double sum = 0.0, squares = 0.0;
         for (int g = 0; g < kGroups && seen < request_.n_rows; g++) {
@@ -284,7 +315,8 @@ private:
         return {all, spread * (kGroups - 1) / kGroups * (1.0 - 1.0 / scale)};
     }
 
-    // Returns the errors to be expected over those that are tolerated.
+    // Returns the errors to be expected, and two standard deviations of their number, over those
+    // that are tolerated.
     double judge(std::vector<Field>& fields, int64_t seen) {
         std::vector<std::vector<int64_t>> still_open(n_layers());
         const auto look = [&](int64_t l, int) {
@@ -292,9 +324,11 @@ private:
             const std::vector<int64_t>& open = lanes_[l].open;
             if (open.empty()) return;
             std::vector<double> error(open.size());
+            std::vector<uint8_t> unknown(open.size(), 0);
             for (std::size_t k = 0; k < open.size(); k++) {
                 const int64_t place = field.places[open[k]];
-                if (seen < request_.n_rows && !can_tell(l, place)) {
+                unknown[k] = seen < request_.n_rows && !can_tell(l, place);
+                if (unknown[k]) {
                     error[k] = sketch_error(field.scores[open[k]]);
                     continue;
                 }
@@ -302,7 +336,7 @@ private:
                 field.scores[open[k]] = e.score;
                 error[k] = std::sqrt(e.variance);
             }
-            still_open[l] = undecided(field, open, error);
+            still_open[l] = undecided(field, open, error, unknown);
         };
         std::size_t n_open = 0;
         for (const Lane& lane : lanes_) n_open += lane.open.size();
@@ -320,7 +354,8 @@ private:
         }
         double excess = std::numeric_limits<double>::infinity();  // where none is tolerated
         if (tolerance_ > 0.0)
-            excess = std::max(errors / (tolerance_ * n_wanted), worst / (kWorst * tolerance_));
+            excess = std::max((errors + 2.0 * std::sqrt(errors)) / (tolerance_ * n_wanted),
+                              worst / (kWorst * tolerance_));
         for (int l = 0; l < n_layers(); l++)
             leave_open(lanes_[l], excess <= 1.0 ? std::vector<int64_t>() : still_open[l]);
         choose_slots(fields);
@@ -330,7 +365,8 @@ private:
     // Those of the open ones that may yet be in or out. Where no error is tolerated nobody is
     // clearly either before all rows were seen.
     std::vector<int64_t> undecided(Field& field, const std::vector<int64_t>& open,
-                                   const std::vector<double>& error) const {
+                                   const std::vector<double>& error,
+                                   const std::vector<uint8_t>& unknown) const {
         const double limit = limit_of(field);
         std::vector<int64_t> close;
         double errors = 0.0;
@@ -338,7 +374,7 @@ private:
             const double distance = std::abs(field.scores[open[k]] - limit);
             if (error[k] > 0.0) errors += 0.5 * std::erfc(distance / error[k] / std::sqrt(2.0));
             const bool clear = distance > kClear * error[k] || error[k] == 0.0;
-            if (!clear || tolerance_ == 0.0) close.push_back(k);
+            if (!clear || unknown[k] || tolerance_ == 0.0) close.push_back(k);
         }
         // Whoever should be in and is out stands for one that is in and should not be.
         field.expected_errors = errors / 2;
@@ -358,7 +394,7 @@ private:
         Lane after;
         for (int64_t k : which) {
             after.open.push_back(lane.open[k]);
-            for (int g = 0; g < kGroups; g++) after.product[g].push_back(lane.product[g][k]);
+            for (int g = 0; g <= kGroups; g++) after.product[g].push_back(lane.product[g][k]);
         }
         lane = std::move(after);
     }

@@ -42,7 +42,8 @@ public:
                             workers_);
         // The race may miss more: there it is rows that a better one costs.
         const double racing = 0.7 * (1.0 - how.recall), screening = 0.3 * (1.0 - how.recall);
-        Race race(layers_, plan_.activation, loss_, rows_, request_, tile_size_, racing, workers_);
+        Race race(layers_, plan_.activation, loss_, rows_, request_, how.n_sure, tile_size_, racing,
+                  workers_);
 
         ScreenedResult result;
         result.places.resize(plan_.n_layers());

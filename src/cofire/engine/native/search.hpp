@@ -56,6 +56,7 @@ struct Screening {
     const float* sample_weight = nullptr;  // how many rows each stands for, or none: all 1
     std::vector<int64_t> factor;           // per layer: candidates to begin with, over n_wanted
     double recall = 0.99;                  // wanted
+    int64_t n_sure = 0;                    // of request.row_ids, at the beginning: rare rows
 };
 
 struct ScreenedResult {
@@ -66,7 +67,7 @@ struct ScreenedResult {
     bool interrupted = false;
 };
 
-// Like best_places, nearly. request.row_ids come in a random order.
+// Like best_places, nearly. request.row_ids come in a random order behind the first n_sure.
 ScreenedResult screened_places(const std::vector<LayerView>& layers, Activation activation,
                                Loss loss, const Rows& rows, const SearchRequest& request,
                                const Screening& how, int n_threads,
