@@ -27,7 +27,7 @@ from cofire.data.catalog import locate
 from cofire.similarity import Exact, Linear, Screened
 from cofire.topology.places import without
 from cofire.topology.select import smallest_magnitude
-from search_page import draw, write_page
+from search_page import write_page
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 N_THREADS = engine.available_cores()
@@ -297,12 +297,17 @@ def picture():
                 .places
             ),
         )
-    draw(points, RESULTS / "similarity.png")
     return points
 
 
+def peak_megabytes():
+    """Largest memory of this process so far, without what its parent had."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
 LINEAR_PROBE = """
-import sys, time, resource, numpy as np
+import sys, time, numpy as np
 sys.path.insert(0, {here!r})
 import bench_search as b
 from cofire.topology.create import create_network
@@ -319,8 +324,7 @@ for trial in range(int(sys.argv[2])):
     search = b.search_of(network, rows, len(X), epoch=trial + 1)
     b.Linear().find(search, None, None)
     times.append(time.perf_counter() - start)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(min(times), peak, network.n_connections)
+print(min(times), b.peak_megabytes(), network.n_connections)
 """
 
 
@@ -368,25 +372,27 @@ def full_mnist():
 
 
 WIDE_PROBE = """
-import json, time, resource, numpy as np
+import json, sys, numpy as np
+sys.path.insert(0, {here!r})
+from bench_search import peak_megabytes
 from cofire import SparseMLPClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(2000, 20_000)).astype(np.float32)
 y = (X[:, :10] @ rng.normal(size=(10, 5))).argmax(axis=1)
-data = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+before = peak_megabytes() / 1024
 model = SparseMLPClassifier((333_334,) * 3, epsilon=5, similarity="linear", max_iter=3,
                             init="sparse_aware", random_state=0).fit(X, y)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+peak = peak_megabytes() / 1024
 last = model.history_[-1]
-print(json.dumps({"train": last["train_seconds"], "rewire": last["rewire_seconds"],
-                  "peak_gigabytes": peak, "before_fit_gigabytes": data,
-                  "connections": model.n_connections_, "alive": last["alive"]}))
+print(json.dumps(dict(train=last["train_seconds"], rewire=last["rewire_seconds"],
+                      peak_gigabytes=peak, before_fit_gigabytes=before,
+                      connections=model.n_connections_, alive=last["alive"])))
 """
 
 
 def wide():
     """20,000 inputs, 333,334 neurons in each of three hidden layers."""
-    run = [sys.executable, "-c", WIDE_PROBE]
+    run = [sys.executable, "-c", WIDE_PROBE.format(here=str(Path(__file__).parent))]
     out = subprocess.run(run, check=True, capture_output=True, text=True).stdout
     print(out, flush=True)
     return json.loads(out)

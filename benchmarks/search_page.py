@@ -8,6 +8,8 @@ import numpy as np
 import similarity_accuracy
 from cofire import engine
 
+LABELLED = (0.8, 0.95, 0.98, 0.999)  # of the settings of screened: others lie close by
+
 
 def draw(points, path):
     """Recall against milliseconds, one line a kind of search."""
@@ -22,16 +24,24 @@ def draw(points, path):
         own = [p for p in points if p[0] == kind]
         line = axes.plot([1e3 * p[2] for p in own], [p[3] for p in own], marks[kind])
         for p in own:
+            if kind == "screened" and p[1] not in LABELLED:
+                continue
+            exact = kind != "linear" and p[3] == 1.0
             axes.annotate(
-                f"{p[1]:,}" if isinstance(p[1], int) else f"{p[1]:g}",
+                f"{p[1]:,} (exact)" if exact else f"{p[1]:,}",
                 (1e3 * p[2], p[3]),
                 textcoords="offset points",
-                xytext=(4, -11),
+                xytext=(8 if exact else 0, 7 if kind == "screened" or exact else -13),
+                ha="right" if exact else "center",
                 fontsize=7,
                 color=line[0].get_color(),
             )
         line[0].set_label(kind)
     axes.set_xscale("log")
+    axes.set_xticks([10, 20, 50, 100, 200, 400], minor=False)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("")
+    axes.set_ylim(top=1.03)
     axes.set_xlabel("milliseconds of one search, 54,000 rows of MNIST, n = 1000")
     axes.set_ylabel("recall")
     axes.set_title("Recall against cost", loc="left")
@@ -68,7 +78,7 @@ def write_page(results, folder):
                 f"NumPy's full product and argpartition / `{mode}`, eps 1; 13",
                 f">= {goal}",
                 "; ".join(f"{r:.1f}" for r in ratios),
-                min(ratios) >= goal,
+                [ratio >= goal for ratio in ratios],
             )
     if "recall" in results:
         cells = results["recall"]
@@ -152,7 +162,9 @@ def write_page(results, folder):
             "the estimator's defaults, 200 epochs; differences are paired by seed.",
             similarity_accuracy.table(),
         ]
-    parts.append("![Recall against cost](similarity.png)")
+    if "picture" in results:
+        draw(results["picture"], folder / "similarity.png")
+        parts.append("![Recall against cost](similarity.png)")
     (folder / "similarity.md").write_text("\n\n".join(parts) + "\n")
 
 

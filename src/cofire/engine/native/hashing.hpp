@@ -17,10 +17,11 @@ namespace cofire {
 
 class HashedPairs {
 public:
+    // n_meetings: outputs that an input meets in a bucket of a table, at most.
     HashedPairs(const Plan& plan, Loss loss, const SearchRequest& request, const Sketch& sketch,
-                int tile_size, int64_t n_tables, Workers& workers)
+                int tile_size, int64_t n_tables, int64_t n_meetings, Workers& workers)
         : plan_(plan), loss_(loss), kernels_(kernels()), request_(request), sketch_(sketch),
-          tile_size_(tile_size), n_tables_(n_tables), workers_(workers) {
+          tile_size_(tile_size), n_tables_(n_tables), n_meetings_(n_meetings), workers_(workers) {
         for (int v = 0; v <= plan.n_layers(); v++) strengths_.push_back(measure(v));
     }
 
@@ -55,8 +56,7 @@ public:
     }
 
 private:
-    static constexpr int64_t kMeetings = 32;  // outputs that an input meets in a bucket, at most
-    static constexpr int64_t kShare = 4096;   // neurons of a task
+    static constexpr int64_t kShare = 4096;  // neurons of a task
 
     const Plan& plan_;
     const Loss loss_;
@@ -64,7 +64,7 @@ private:
     const SearchRequest& request_;
     const Sketch& sketch_;
     const int tile_size_;
-    const int64_t n_tables_;
+    const int64_t n_tables_, n_meetings_;
     Workers& workers_;
     std::vector<std::vector<double>> strengths_;  // per level and row
 
@@ -164,8 +164,8 @@ private:
                 const auto [first, last] =
                     std::equal_range(buckets.hash.begin(), buckets.hash.end(), asked[i] ^ flip);
                 const int64_t begin = first - buckets.hash.begin(), n = last - first;
-                const int64_t from = n > kMeetings ? start.of(i) % n : 0;
-                for (int64_t k = 0; k < std::min(n, kMeetings); k++) {
+                const int64_t from = n > n_meetings_ ? start.of(i) % n : 0;
+                for (int64_t k = 0; k < std::min(n, n_meetings_); k++) {
                     in_row.push_back(static_cast<int32_t>(i));
                     out_row.push_back(buckets.row[begin + (from + k) % n]);
                 }

@@ -17,20 +17,13 @@
 #include <memory>
 #include <vector>
 
+#include "field.hpp"
 #include "ranking.hpp"
 #include "sketch.hpp"
 #include "top_places.hpp"
 #include "workers.hpp"
 
 namespace cofire {
-
-// The candidates of one layer, and what the race finds out about them.
-struct Field {
-    int64_t n_wanted = 0;
-    std::vector<int64_t> places;
-    std::vector<double> scores;    // at first those of the sketch
-    double expected_errors = 0.0;  // among those chosen
-};
 
 class Race {
 public:
@@ -367,7 +360,7 @@ private:
     std::vector<int64_t> undecided(Field& field, const std::vector<int64_t>& open,
                                    const std::vector<double>& error,
                                    const std::vector<uint8_t>& unknown) const {
-        const double limit = limit_of(field);
+        const double limit = field.limit();
         std::vector<int64_t> close;
         double errors = 0.0;
         for (int64_t k = 0; k < static_cast<int64_t>(open.size()); k++) {
@@ -379,15 +372,6 @@ private:
         // Whoever should be in and is out stands for one that is in and should not be.
         field.expected_errors = errors / 2;
         return close;
-    }
-
-    // Halfway between the last one in and the first one out.
-    static double limit_of(const Field& field) {
-        std::vector<double> all = field.scores;
-        const auto last = all.begin() + (field.n_wanted - 1);
-        std::nth_element(all.begin(), last, all.end(), std::greater<>());
-        const double next = *std::max_element(last + 1, all.end());
-        return (*last + next) / 2;
     }
 
     static void leave_open(Lane& lane, const std::vector<int64_t>& which) {

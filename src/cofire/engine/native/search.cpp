@@ -13,7 +13,8 @@ namespace {
 
 // So few that their sums are made in double (products_exact in products.hpp).
 constexpr int64_t kFewRows = 256;
-// A sketch that is hashed has half as many columns where layers are wider.
+// Where layers are wider, hashed sketches have half as many columns and pairs meet more seldom:
+// what is compared lies anywhere in memory.
 constexpr int64_t kVeryWide = 65536;
 
 class Search {
@@ -75,9 +76,11 @@ public:
 
     SearchResult hashed(const RowList& list, int64_t n_tables) {
         const RowSignals sample = signals(list);
-        const int64_t n_columns = plan_.widest() > kVeryWide ? kSketchColumns / 2 : kSketchColumns;
+        const bool very_wide = plan_.widest() > kVeryWide;
+        const int64_t n_columns = very_wide ? kSketchColumns / 2 : kSketchColumns;
         const Sketch sketch(plan_, sample, request_, tile_size_, n_columns / tile_size_, workers_);
-        HashedPairs search(plan_, loss_, request_, sketch, tile_size_, n_tables, workers_);
+        HashedPairs search(plan_, loss_, request_, sketch, tile_size_, n_tables, very_wide ? 8 : 32,
+                           workers_);
         SearchResult result;
         for (int l = 0; l < plan_.n_layers(); l++) result.places.push_back(search.run(l));
         result.interrupted = workers_.stopped();
