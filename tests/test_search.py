@@ -142,7 +142,7 @@ class Case:
             "ties": self.ties,
             "targets": self.targets if self.score == "gradient" else None,
         }
-        return engine.best_places(
+        places, n_firing, _ = engine.best_places(
             engine.PairSearch(
                 network=self.network,
                 rows=self.rows,
@@ -150,6 +150,7 @@ class Case:
                 **how | changes,
             )
         )
+        return places, n_firing
 
     def levels(self, rows=None):
         """What each level shows for the rows in use: (n_used, n_neurons) each."""

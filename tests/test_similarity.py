@@ -88,6 +88,7 @@ class Screen(NamedTuple):
     recall: list[float]
     factor: list[int]
     n_rows: int
+    multiply_adds: int
 
 
 def screen(case, *, factor=4, recall=0.99, **changes):
@@ -444,6 +445,17 @@ def test_a_lower_recall_may_be_asked_for():
     assert_recall(case, Screened(recall=0.95), 0.93)
 
 
+@pytest.mark.parametrize("recall", [0.9, 0.98])
+def test_the_recall_that_is_asked_for_is_that_of_many_searches(recall):
+    case, truth, told = lifelike(20_000), [], []
+    for epoch in range(12):
+        found = find(case, Screened(recall), epoch=epoch)
+        truth.append(np.average(true_recall(case, found.places), weights=case.n_wanted))
+        told.append(np.average(found.recall, weights=case.n_wanted))
+    assert np.mean(truth) >= recall
+    assert np.mean(told) == pytest.approx(np.mean(truth), abs=0.3 * (1 - recall))
+
+
 def rare_pairs(n_rows=24_000, n_pairs=40, n_others=100):
     """Pairs of features that are not 0 in the same 3 rows, and a unit for each.
 
@@ -552,6 +564,75 @@ def test_a_small_layer_beside_a_large_one_has_its_recall_too():
         case.network = SparseNetwork([first, second], "relu", "identity")
         case = replace(case, kept=[no_places()] * 2, n_wanted=[n_hidden, 2])
         assert min(screen(case, recall=0.99).recall) >= 0.5
+
+
+# ---- what a search costs -------------------------------------------------------------
+
+
+def always_firing(n_rows=1000, sizes=(12, 20, 9)):
+    """Every neuron fires in every row, and every place but the connections is free."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(1, 2, size=(n_rows, sizes[0])).astype(np.float32)
+    network = random_network(rng, sizes, densities=[0.3, 0.3], output="identity")
+    for layer in network.layers:
+        layer.weights[:], layer.bias[:] = np.abs(layer.weights), 1
+    kept, ids = [layer.keys for layer in network.layers], np.arange(n_rows)
+    rows, dense = engine.Rows(X), X.astype(np.float64)
+    case = Case(network, rows, dense, ids, None, kept, [30, 20])
+    case.targets = np.zeros((n_rows, sizes[-1]), np.float32)
+    return case
+
+
+def parts_of(case):
+    """Numbers of connections of each layer, of neurons, and of pairs of neurons."""
+    layers = case.network.layers
+    n_neurons = layers[0].n_in + sum(layer.n_out for layer in layers)
+    n_pairs = sum(layer.n_in * layer.n_out for layer in layers)
+    return [layer.nnz for layer in layers], n_neurons, n_pairs
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_exact_search_goes_forward_twice_and_takes_every_product(n_threads):
+    case = always_firing()
+    connections, n_neurons, n_pairs = parts_of(case)
+    found = find(case, "exact", n_threads=n_threads)
+    assert found.multiply_adds == 1000 * (2 * sum(connections) + n_neurons + n_pairs)
+
+
+def test_a_search_of_gradients_goes_backward_as_well():
+    case = always_firing()
+    (first, second), n_neurons, n_pairs = parts_of(case)
+    search = pairs(case, score="gradient", targets=case.targets)
+    passes = 2 * (first + 3 * second)
+    norms = 2 * n_neurons - case.network.layers[0].n_in
+    found = Exact().find(search, None, None)
+    assert found.multiply_adds == 1000 * (passes + norms + n_pairs)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_screened_search_counts_sketch_screen_and_race(n_threads):
+    case = always_firing()
+    connections, n_neurons, n_pairs = parts_of(case)
+    forward = 1000 * sum(connections)
+    sketch, screen = 1000 * n_neurons, 256 * (n_neurons + n_pairs)
+    race = 1000 * (n_neurons + n_pairs - sum(connections))  # all free places
+    found = find(case, Screened(recall=1.0), n_threads=n_threads)
+    assert found.multiply_adds == 2 * forward + sketch + screen + race
+
+
+def test_a_hashed_search_counts_the_sketch_and_the_pairs_that_meet():
+    case = always_firing()
+    connections, n_neurons, n_pairs = parts_of(case)
+    least = 1000 * (sum(connections) + n_neurons) + 256 * n_neurons
+    one, two = (find(case, Linear(tables)).multiply_adds for tables in (1, 8))
+    assert least < one < two <= least + 256 * 8 * 2 * n_pairs
+    assert (one - least) % 256 == (two - least) % 256 == 0
+
+
+def test_a_screened_search_of_many_rows_takes_less_than_an_exact_one():
+    case = lifelike(20_000)
+    nearly, exact = (find(case, mode).multiply_adds for mode in ("screened", "exact"))
+    assert 0 < nearly < exact / 3
 
 
 # ---- the sample ----------------------------------------------------------------------
@@ -698,7 +779,7 @@ class Calls:
         def spy(*arguments, factor, **more):
             self.begun.append(list(factor))
             found = search(*arguments, factor=factor, **more)
-            self.found.append(found[1:])
+            self.found.append(found[1:3])
             return found
 
         monkeypatch.setattr(engine, "screened_places", spy)
@@ -755,6 +836,8 @@ def test_without_a_screened_search_there_is_no_recall_and_no_factor(how):
     fitted = model(**{"similarity": "screened"} | how).fit(*many_rows())
     for record in fitted.history_:
         assert record["recall"] is record["candidate_factor"] is None
+        searched = sum(record["replaced"]) > 0 and fitted.method != "set"
+        assert (record["search_multiply_adds"] is not None) == searched
 
 
 def test_a_search_after_epochs_without_one_begins_anew(monkeypatch):
@@ -948,7 +1031,7 @@ def test_where_too_few_meet_random_places_join_them():
     assert_places(case, found.places)
     search = pairs(case)
     sample = replace(search, row_ids=sample_rows(search, None, len(search.row_ids))[0])
-    met = engine.hashed_places(sample, row_share=None, n_tables=8)
+    met, _ = engine.hashed_places(sample, row_share=None, n_tables=8)
     assert len(met[0]) == 60 and len(planted) < len(met[1]) < 60_000
     assert np.isin(met[1], found.places[1]).all()
     assert np.isin(planted, met[1]).mean() > 0.98
@@ -1130,7 +1213,7 @@ def hashed_arguments(**changes):
 def test_a_wrong_argument_of_the_screened_search_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
         _native.screened_places(**screened_arguments(**changes))
-    assert len(_native.screened_places(**screened_arguments())) == 3
+    assert len(_native.screened_places(**screened_arguments())) == 4
 
 
 @pytest.mark.parametrize(

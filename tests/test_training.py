@@ -408,7 +408,7 @@ def test_every_record_tells_the_same_things(name):
         assert set(record) == {
             *("epoch", "loss", "learning_rate", "alive"),
             *("replaced", "random_share", "random_phase", "switched"),
-            *("recall", "candidate_factor"),
+            *("recall", "candidate_factor", "search_multiply_adds"),
             *("validation_score", "validation_loss", "stalled_epochs"),
             *("train_seconds", "rewire_seconds", "evaluate_seconds"),
         }

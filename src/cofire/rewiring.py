@@ -41,6 +41,9 @@ class Rewiring:
             "random_phase": self.random_phase,
             "recall": None if self.found is None else self.found.recall,
             "candidate_factor": None if self.found is None else self.found.factor,
+            "search_multiply_adds": (
+                None if self.found is None else self.found.multiply_adds
+            ),
         }
 
 
@@ -53,6 +56,7 @@ def no_rewiring(progress: Progress, settings: Settings) -> Record:
         "random_phase": settings.method.random_phase(progress.moment(settings)),
         "recall": None,
         "candidate_factor": None,
+        "search_multiply_adds": None,
     }
 
 

@@ -246,15 +246,16 @@ class PairSearch:
         }
 
 
-def best_places(search: PairSearch) -> tuple[list[np.ndarray], list[int]]:
+def best_places(search: PairSearch) -> tuple[list[np.ndarray], list[int], int]:
     """Find the best places, by all rows and among all pairs.
 
-    Returns them per layer, ascending, and per level, inputs first, the number of
-    neurons that fire for some row. Never holds more than a window of the pairs.
+    Returns them per layer, ascending; per level, inputs first, the number of neurons
+    that fire for some row; and the number of multiply-adds it took. Never holds more
+    than a window of the pairs.
     """
     places, told = search.arguments()
-    n_firing = _native.best_places(**told, targets=search.targets)
-    return places, n_firing
+    n_firing, multiply_adds = _native.best_places(**told, targets=search.targets)
+    return places, n_firing, multiply_adds
 
 
 def screened_places(
@@ -265,18 +266,18 @@ def screened_places(
     factor: list[int],
     recall: float,
     n_sure: int = 0,
-) -> tuple[list[np.ndarray], list[float], list[int]]:
+) -> tuple[list[np.ndarray], list[float], list[int], int]:
     """Find nearly the best places for a small part of the price.
 
     A sketch of the rows in `sample_ids`, each of which stands for `row_share` rows,
     ranks all pairs; per layer, `factor` times as many as are wanted (more if need be)
     are ranked by the rows themselves, by the first `n_sure` in `search.row_ids` and
     by as many of the others, which come in a random order, as it takes for an expected
-    `recall`. Returns per layer the
-    places, the estimated recall, and the factor to begin with next time.
+    `recall`. Returns per layer the places, the estimated recall, and the factor to
+    begin with next time, and the number of multiply-adds it took.
     """
     places, told = search.arguments()
-    estimated, factor, _ = _native.screened_places(
+    estimated, factor, _, multiply_adds = _native.screened_places(
         **told,
         sample_ids=sample_ids,
         row_share=row_share,
@@ -284,23 +285,25 @@ def screened_places(
         recall=recall,
         n_sure=n_sure,
     )
-    return places, estimated, factor
+    return places, estimated, factor, multiply_adds
 
 
 def hashed_places(
     search: PairSearch, *, row_share: np.ndarray | None, n_tables: int
-) -> list[np.ndarray]:
+) -> tuple[list[np.ndarray], int]:
     """Find good places among the pairs whose neurons have a hash in common.
 
-    Per layer at most as many as wanted, ascending. Time and memory follow the numbers
-    of neurons, connections and places wanted, not that of pairs.
+    Per layer at most as many as wanted, ascending; and the number of multiply-adds it
+    took. Time and memory follow the numbers of neurons, connections and places wanted,
+    not that of pairs.
     """
     places, told = search.arguments()
     n_found: list[int] = []
-    _native.hashed_places(
+    multiply_adds = _native.hashed_places(
         **told, n_found=n_found, row_share=row_share, n_tables=n_tables
     )
-    return [found[:n] for found, n in zip(places, n_found, strict=True)]
+    found = [places[:n] for places, n in zip(places, n_found, strict=True)]
+    return found, multiply_adds
 
 
 def _native_layers(

@@ -21,12 +21,14 @@ class Found(NamedTuple):
     """Per layer: places, ascending; and where they are not exact, what is known of it.
 
     recall: the estimated share of the places that are among the best. factor: how many
-    candidates per place wanted the next search should begin with.
+    candidates per place wanted the next search should begin with. multiply_adds: those
+    that it took, of activations, norms and products, all layers together.
     """
 
     places: list[np.ndarray]
     recall: list[float] | None = None
     factor: list[int] | None = None
+    multiply_adds: int = 0
 
 
 @dataclass(frozen=True)

@@ -17,4 +17,5 @@ class Exact(Similarity):
         factor: list[int] | None,
     ) -> Found:
         """Find the best places."""
-        return Found(engine.best_places(search)[0])
+        places, _, multiply_adds = engine.best_places(search)
+        return Found(places, multiply_adds=multiply_adds)

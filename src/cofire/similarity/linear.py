@@ -34,7 +34,7 @@ class Linear(Similarity):
     ) -> Found:
         """Find places; where too few pairs met, random ones join them."""
         sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
-        places = engine.hashed_places(
+        places, multiply_adds = engine.hashed_places(
             replace(search, row_ids=sample_ids),
             row_share=row_share,
             n_tables=self.tables,
@@ -47,4 +47,4 @@ class Linear(Similarity):
             taken, n_missing = merge(places[i], kept), n - len(places[i])
             new = random_others(taken, layer.n_in * layer.n_out, n_missing, rng)
             places[i] = merge(places[i], new)
-        return Found(places)
+        return Found(places, multiply_adds=multiply_adds)

@@ -19,7 +19,7 @@ FIRST_FACTOR = 4
 class Screened(Similarity):
     """Nearly the best places, for a small part of the price (docs/similarity.md).
 
-    recall: of the places found, the share that shall be among the best.
+    recall: of the places found, the share that is to be expected among the best.
     """
 
     recall: float = 0.99
@@ -39,8 +39,9 @@ class Screened(Similarity):
         n_rows = len(search.row_ids)
         if n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS:
             n_layers = len(search.n_wanted)
-            places, _ = engine.best_places(search)
-            return Found(places, [1.0] * n_layers, [FIRST_FACTOR] * n_layers)
+            places, _, multiply_adds = engine.best_places(search)
+            factor = [FIRST_FACTOR] * n_layers
+            return Found(places, [1.0] * n_layers, factor, multiply_adds)
         sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
         rng = stream(search.seed, "race", epoch=search.epoch)
         sure, others = _rare_and_others(n_rows, rarity)

@@ -56,7 +56,13 @@ public:
             shapes.push_back({inputs(l).n_firing(), outputs(l).n_firing()});
         const std::vector<Pass> passes = cut_into_passes(shapes, n_wanted_, kernels_.panels);
         make_room(passes);
-        for (const Pass& pass : passes) fill_and_rank(pass);
+        for (const Pass& pass : passes) {
+            fill_and_rank(pass);
+            int64_t n_pairs = 0;
+            for (const Window& w : pass.windows)
+                n_pairs += (w.outputs.end - w.outputs.begin) * (w.inputs.end - w.inputs.begin);
+            multiply_adds_ += source_.n_samples() * (source_.price(pass.last_level) + n_pairs);
+        }
         for (int l = 0; l < plan_.n_layers(); l++) rank_silent_pairs(l);
         std::vector<std::vector<Candidate>> best(plan_.n_layers());
         workers_.share(plan_.n_layers(),
@@ -70,6 +76,8 @@ public:
         for (const Level& level : activations_) n.push_back(level.n_firing());
         return n;
     }
+
+    int64_t multiply_adds() const { return multiply_adds_; }
 
 private:
     // Rows whose products are summed in float32 before they join the float64 sums. A
@@ -105,6 +113,7 @@ private:
     Floats panels_;
     std::vector<double> column_weight_;  // for exact sums
     std::vector<double> sums_;
+    int64_t multiply_adds_ = 0;
 
     const Level& inputs(int layer) const { return activations_[layer]; }
     const Level& outputs(int layer) const {
@@ -139,6 +148,10 @@ private:
             });
         activations_ = levels_of(plan_, activations);
         if (gradient) deltas_ = levels_of(plan_, deltas);
+        int64_t n_neurons = 0;
+        for (int v = 0; v <= plan_.n_layers(); v++)
+            n_neurons += plan_.n_live[v] * (gradient && v > 0 ? 2 : 1);
+        multiply_adds_ = source_.n_samples() * (source_.price(plan_.n_layers()) + n_neurons);
     }
 
     void add_squares(const Signals& signals, const std::vector<Floats>& rows, int first_level,

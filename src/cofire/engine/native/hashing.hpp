@@ -23,7 +23,12 @@ public:
         : plan_(plan), loss_(loss), kernels_(kernels()), request_(request), sketch_(sketch),
           tile_size_(tile_size), n_tables_(n_tables), n_meetings_(n_meetings), workers_(workers) {
         for (int v = 0; v <= plan.n_layers(); v++) strengths_.push_back(measure(v));
+        for (const std::vector<double>& strengths : strengths_)
+            multiply_adds_ += static_cast<int64_t>(strengths.size()) * sketch.n_samples();
     }
+
+    // Those of the pairs that met, and of the norms; hashes take additions only.
+    int64_t multiply_adds() const { return multiply_adds_; }
 
     // Of one layer: the best of the pairs that met, at most as many as wanted.
     std::vector<int64_t> run(int layer) {
@@ -67,6 +72,7 @@ private:
     const int64_t n_tables_, n_meetings_;
     Workers& workers_;
     std::vector<std::vector<double>> strengths_;  // per level and row
+    std::atomic<int64_t> multiply_adds_{0};
 
     // The outputs by their hash.
     struct Buckets {
@@ -178,6 +184,7 @@ private:
                const std::vector<int32_t>& neuron_in, const std::vector<int32_t>& neuron_out,
                const TieBreak& order, TopPlaces& top) {
         std::vector<double> products(in_row.size(), 0.0);
+        multiply_adds_ += static_cast<int64_t>(in_row.size()) * sketch_.n_samples();
         for (int64_t t = 0; t < sketch_.n_tiles(); t++)
             kernels_.pair_sums(tile_size_ / 8, static_cast<int64_t>(in_row.size()),
                                sketch_.rows(t, layer), in_row.data(), sketch_.rows(t, layer + 1),

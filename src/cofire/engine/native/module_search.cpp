@@ -66,13 +66,11 @@ struct SearchCall {
     }
 };
 
-std::vector<int64_t> py_best_places(nb::list layers, const std::string& activation,
-                                    const std::string& output, const OwnedRows& rows,
-                                    Array1<const int64_t> row_ids,
-                                    std::optional<Array1<const float>> sample_weight, nb::list kept,
-                                    nb::list places, const std::string& score,
-                                    const std::string& ties, nb::object targets, uint64_t seed,
-                                    uint64_t epoch, int n_threads) {
+nb::object py_best_places(nb::list layers, const std::string& activation, const std::string& output,
+                          const OwnedRows& rows, Array1<const int64_t> row_ids,
+                          std::optional<Array1<const float>> sample_weight, nb::list kept,
+                          nb::list places, const std::string& score, const std::string& ties,
+                          nb::object targets, uint64_t seed, uint64_t epoch, int n_threads) {
     SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties, seed,
                     epoch);
     if (call.request.metric == Metric::gradient)
@@ -85,7 +83,7 @@ std::vector<int64_t> py_best_places(nb::list layers, const std::string& activati
                              call.request, n_threads, signals_pending);
     }
     call.give_back(result);
-    return result.n_firing;
+    return nb::make_tuple(result.n_firing, result.multiply_adds);
 }
 
 nb::object py_screened_places(nb::list layers, const std::string& activation,
@@ -123,16 +121,16 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
                                  call.request, how, n_threads, signals_pending);
     }
     call.give_back(result);
-    return nb::make_tuple(result.recall, result.factor, result.n_rows);
+    return nb::make_tuple(result.recall, result.factor, result.n_rows, result.multiply_adds);
 }
 
-void py_hashed_places(nb::list layers, const std::string& activation, const std::string& output,
-                      const OwnedRows& rows, Array1<const int64_t> row_ids,
-                      std::optional<Array1<const float>> sample_weight, nb::list kept,
-                      nb::list places, nb::list n_found, const std::string& score,
-                      const std::string& ties, uint64_t seed, uint64_t epoch,
-                      std::optional<Array1<const float>> row_share, int64_t n_tables,
-                      int n_threads) {
+int64_t py_hashed_places(nb::list layers, const std::string& activation, const std::string& output,
+                         const OwnedRows& rows, Array1<const int64_t> row_ids,
+                         std::optional<Array1<const float>> sample_weight, nb::list kept,
+                         nb::list places, nb::list n_found, const std::string& score,
+                         const std::string& ties, uint64_t seed, uint64_t epoch,
+                         std::optional<Array1<const float>> row_share, int64_t n_tables,
+                         int n_threads) {
     const SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties,
                           seed, epoch);
     if (call.request.metric == Metric::gradient)
@@ -149,6 +147,7 @@ void py_hashed_places(nb::list layers, const std::string& activation, const std:
     }
     call.give_back(result);
     for (const auto& found : result.places) n_found.append(found.size());
+    return result.multiply_adds;
 }
 
 // For each of the rows, the count of its rarest feature: in how many of the rows it is not 0.

@@ -98,6 +98,12 @@ struct Plan {
         return layer + 1 < n_layers() ? activation : Activation::identity;
     }
     int64_t widest() const;
+    // Of the layers below a level: a multiply-add each for every sample.
+    int64_t n_connections(int level) const {
+        int64_t n = 0;
+        for (int l = 0; l < level; l++) n += layers[l].weights.n_live;
+        return n;
+    }
     // Beyond about L2, rows are asked for ahead of their use.
     bool is_far(int level, int n8) const { return n_live[level] * n8 * 32 > 1024 * 1024; }
 };

@@ -3,11 +3,11 @@
 // All rows decide about a candidate only where it is close. Rows come in a random order, in
 // rounds: after each, a candidate's score on the rows so far has a standard error (the jackknife
 // over eight groups of rows), and whoever is clearly in or clearly out needs no more of them. The
-// race ends when the wrong decisions to be expected are few enough, with a margin, at the latest
-// when all rows were seen, and then the scores of those still open are exact. A pair with a neuron
-// that fired too rarely to tell keeps the score of the sketch, which saw it fire. Rows with rare
-// features are seen first, all of them, and are no part of the sample: a few such rows can make up
-// much of a neuron's activity.
+// race ends when the wrong decisions to be expected are few enough, at the latest when all rows
+// were seen, and then the scores of those still open are exact. A pair with a neuron that fired too
+// rarely to tell keeps the score of the sketch, which saw it fire. Rows with rare features are seen
+// first, all of them, and are no part of the sample: a few such rows can make up much of a neuron's
+// activity.
 #pragma once
 
 #include <algorithm>
@@ -58,6 +58,9 @@ public:
         return seen;
     }
 
+    // Of all races so far.
+    int64_t multiply_adds() const { return multiply_adds_; }
+
 private:
     static constexpr int64_t kFirstRound = 4096;
     static constexpr double kClear = 4.0;  // standard errors
@@ -99,6 +102,7 @@ private:
     std::vector<SignalSpace> spaces_;  // per thread, for whatever part of the network
     std::vector<Lane> lanes_;          // per layer
     std::vector<Norms> norms_;         // per level
+    int64_t multiply_adds_ = 0;
 
     int n_layers() const { return static_cast<int>(layers_.size()); }
     int64_t n_neurons(int level) const {
@@ -166,6 +170,10 @@ private:
         const Watched watched = watch(plan, fields);
         const RowSignals rows(plan, kernels_, loss_, rows_, request_,
                               {request_.row_ids, request_.n_rows}, tile_size_);
+        int64_t per_row = rows.price(watched.last_level);
+        for (const Lane& lane : lanes_) per_row += static_cast<int64_t>(lane.open.size());
+        for (const Norms& norms : norms_) per_row += static_cast<int64_t>(norms.neurons.size());
+        multiply_adds_ += (end - begin) * per_row;
         workers_.share(kGroups, [&](int64_t group, int thread) {
             for (int64_t first = begin + group * tile_size_; first < end;
                  first += kGroups * tile_size_) {
@@ -308,8 +316,7 @@ private:
         return {all, spread * (kGroups - 1) / kGroups * (1.0 - 1.0 / scale)};
     }
 
-    // Returns the errors to be expected, and two standard deviations of their number, over those
-    // that are tolerated.
+    // Returns the errors to be expected over those that are tolerated.
     double judge(std::vector<Field>& fields, int64_t seen) {
         std::vector<std::vector<int64_t>> still_open(n_layers());
         const auto look = [&](int64_t l, int) {
@@ -347,8 +354,7 @@ private:
         }
         double excess = std::numeric_limits<double>::infinity();  // where none is tolerated
         if (tolerance_ > 0.0)
-            excess = std::max((errors + 2.0 * std::sqrt(errors)) / (tolerance_ * n_wanted),
-                              worst / (kWorst * tolerance_));
+            excess = std::max(errors / (tolerance_ * n_wanted), worst / (kWorst * tolerance_));
         for (int l = 0; l < n_layers(); l++)
             leave_open(lanes_[l], excess <= 1.0 ? std::vector<int64_t>() : still_open[l]);
         choose_slots(fields);

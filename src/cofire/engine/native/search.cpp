@@ -33,6 +33,7 @@ public:
         for (const std::vector<Candidate>& best : search.run())
             result.places.push_back(places(result.places.size(), best));
         result.n_firing = search.n_firing();
+        result.multiply_adds = search.multiply_adds();
         result.interrupted = workers_.stopped();
         return result;
     }
@@ -42,7 +43,7 @@ public:
         const Sketch sketch(plan_, sample, request_, tile_size_, kSketchColumns / tile_size_,
                             workers_);
         // The race may miss more: there it is rows that a better one costs.
-        const double racing = 0.7 * (1.0 - how.recall), screening = 0.3 * (1.0 - how.recall);
+        const double racing = 0.8 * (1.0 - how.recall), screening = 0.2 * (1.0 - how.recall);
         Race race(layers_, plan_.activation, loss_, rows_, request_, how.n_sure, tile_size_, racing,
                   workers_);
 
@@ -52,7 +53,8 @@ public:
         result.factor = how.factor;
         std::vector<int64_t> n_wanted = request_.n_wanted;
         while (std::any_of(n_wanted.begin(), n_wanted.end(), [](int64_t n) { return n > 0; })) {
-            std::vector<Field> fields = screen(sketch, n_wanted, result.factor);
+            std::vector<Field> fields =
+                screen(sketch, n_wanted, result.factor, result.multiply_adds);
             result.n_rows = std::max(result.n_rows, race.run(fields));
             if (workers_.stopped()) break;
             for (int l = 0; l < plan_.n_layers(); l++) {
@@ -70,6 +72,7 @@ public:
                 if (choice.spare && result.factor[l] > 2) result.factor[l] /= 2;
             }
         }
+        result.multiply_adds += sketch.multiply_adds() + race.multiply_adds();
         result.interrupted = workers_.stopped();
         return result;
     }
@@ -83,6 +86,7 @@ public:
                            workers_);
         SearchResult result;
         for (int l = 0; l < plan_.n_layers(); l++) result.places.push_back(search.run(l));
+        result.multiply_adds = sketch.multiply_adds() + search.multiply_adds();
         result.interrupted = workers_.stopped();
         return result;
     }
@@ -120,13 +124,14 @@ private:
 
     // Several times as many candidates as are wanted, the best by the sketch first.
     std::vector<Field> screen(const Sketch& sketch, const std::vector<int64_t>& n_wanted,
-                              const std::vector<int64_t>& factor) {
+                              const std::vector<int64_t>& factor, int64_t& multiply_adds) {
         constexpr int64_t kFew = 1024;
         std::vector<int64_t> n(n_wanted);
         for (int l = 0; l < plan_.n_layers(); l++)
             if (n[l] > 0) n[l] = std::min(std::max(n[l] * factor[l], kFew), n_free(l));
         AllPairs search(plan_, request_, sketch, n, tile_size_, false, workers_);
         const std::vector<std::vector<Candidate>> best = search.run();
+        multiply_adds += search.multiply_adds();
         std::vector<Field> fields(plan_.n_layers());
         for (int l = 0; l < plan_.n_layers(); l++) {
             const TieBreak order = this->order(l);

@@ -39,6 +39,7 @@ struct SearchRequest {
 struct SearchResult {
     std::vector<std::vector<int64_t>> places;  // per layer, ascending
     std::vector<int64_t> n_firing;             // per level: neurons that fire for some row
+    int64_t multiply_adds = 0;                 // that it took
     bool interrupted = false;
 };
 
@@ -64,6 +65,7 @@ struct ScreenedResult {
     std::vector<double> recall;                // per layer, estimated
     std::vector<int64_t> factor;               // per layer: what was enough
     int64_t n_rows = 0;                        // that the candidates were ranked by
+    int64_t multiply_adds = 0;                 // that it took
     bool interrupted = false;
 };
 

@@ -48,6 +48,8 @@ public:
     virtual ~SignalSource() = default;
     virtual int64_t n_samples() const = 0;
     virtual SignalSpace make_space() const = 0;
+    // Multiply-adds per sample of a tile up to a level.
+    virtual int64_t price(int last_level) const = 0;
     // use(signals) of the samples from `first` on, at most a tile, up to a level.
     virtual void with_tile(int64_t first, int last_level, SignalSpace& space,
                            const Use& use) const = 0;
@@ -69,6 +71,11 @@ public:
 
     int64_t n_samples() const override { return list_.n; }
     SignalSpace make_space() const override { return {plan_, tile_size_, request_}; }
+    int64_t price(int last_level) const override {
+        if (request_.metric != Metric::gradient) return plan_.n_connections(last_level);
+        const int64_t all = plan_.n_connections(plan_.n_layers());
+        return all + 2 * (all - plan_.n_connections(1));  // backward: deltas and gradients
+    }
 
     void with_tile(int64_t first, int last_level, SignalSpace& space,
                    const Use& use) const override {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "signals.hpp"
@@ -27,6 +28,9 @@ public:
         for (int64_t t = 0; t < n_tiles; t++) tiles_.emplace_back(plan, tile_size);
         std::vector<SignalSpace> spaces;
         for (int t = 0; t < workers.n_threads(); t++) spaces.push_back(rows.make_space());
+        const int64_t per_row =
+            std::accumulate(plan.n_live.begin(), plan.n_live.end(), rows.price(plan.n_layers()));
+        multiply_adds_ = rows.n_samples() * per_row;
         const Lots signs(request.seed, kSigns, request.epoch);
         workers.share(n_tiles, [&](int64_t tile, int thread) {
             for (int64_t t = tile; t < n_row_tiles; t += n_tiles)
@@ -41,7 +45,10 @@ public:
     // Of one tile of columns: a row of tile_size columns per neuron.
     const float* rows(int64_t tile, int level) const { return tiles_[tile].level[level].data(); }
 
+    int64_t multiply_adds() const { return multiply_adds_; }
+
     SignalSpace make_space() const override { return {}; }
+    int64_t price(int) const override { return 0; }
     int64_t n_samples() const override { return n_tiles() * tile_size_; }
 
     void with_tile(int64_t first, int, SignalSpace&, const Use& use) const override {
@@ -53,6 +60,7 @@ private:
     static constexpr uint64_t kSigns = 1u << 30;  // a stream of its own, beside the layers'
     const int tile_size_;
     const Floats ones_;
+    int64_t multiply_adds_ = 0;
     std::vector<TileSpace> tiles_;
 
     void add(const Plan& plan, const Signals& signals, int64_t first, const Lots& signs,
