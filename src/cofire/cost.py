@@ -56,6 +56,23 @@ class Receipt:
         )
 
 
+def epoch_multiply_adds(model: Any, n_rows: int) -> list[float]:
+    """Multiply-adds of training and growing, for each epoch of a fitted estimator.
+
+    What a search for places did stands in `history_`.
+    """
+    training = training_multiply_adds(model.network_.n_connections, n_rows)
+    return [
+        training + (record.get("search_multiply_adds") or 0)
+        for record in model.history_
+    ]
+
+
+def training_multiply_adds(connections: int, n_rows: int) -> float:
+    """Three for each connection and row: forward, backward to weights and inputs."""
+    return 3.0 * connections * n_rows
+
+
 def receipt(
     network: SparseNetwork,
     history: list[dict[str, Any]],

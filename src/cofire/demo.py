@@ -10,6 +10,7 @@ import numpy as np
 from cofire.callbacks import Callback, Monitor
 from cofire.data import load, paper_split, standardised
 from cofire.estimators import SparseMLPClassifier
+from cofire.experiments.statistics import selected_so_far
 
 TITLES = {"dense": "Dense", "set": "SET", "ctre_sim": "CTRE"}
 # The smallest network of the CTRE paper. All else is the estimator's default: no
@@ -36,19 +37,6 @@ class Run:
         """After each epoch, the test accuracy of the best validated epoch so far."""
         validation = self.model.validation_scores_ or []
         return selected_so_far(validation, self.test_scores)
-
-
-def selected_so_far(validation: Iterable[float], test: Iterable[float]) -> list[float]:
-    """Test score of the epoch that validated best so far; ties keep the earlier one.
-
-    >>> selected_so_far([0.5, 0.7, 0.7, 0.6], [0.1, 0.2, 0.3, 0.4])
-    [0.1, 0.2, 0.2, 0.2]
-    """
-    selected, best = [], (float("-inf"), 0.0)
-    for pair in zip(validation, test, strict=True):
-        best = pair if pair[0] > best[0] else best
-        selected.append(best[1])
-    return selected
 
 
 def train_all(

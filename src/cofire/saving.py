@@ -46,12 +46,19 @@ _MALFORMED = (
 )
 
 
-def save(estimator: BaseSparseMLP, path: str | PathLike[str]) -> None:
+def save(
+    estimator: BaseSparseMLP,
+    path: str | PathLike[str],
+    *,
+    preprocessing: Document | None = None,
+) -> None:
     """Write a fitted estimator to a file that `load` reads back to the bit.
 
     Everything that training needs to go on is in it. Callbacks are left out; a
     RandomState becomes None. Written beside the path and renamed: after any failure the
-    old file, if there was one, is still whole.
+    old file, if there was one, is still whole. `preprocessing` (plain values, those of
+    `cofire.data.Preprocessing`) says how rows became X: it stands in the document that
+    `load_with_document` returns.
     """
     check_is_fitted(estimator)
     if ESTIMATORS.get(type(estimator).__name__) is not type(estimator):
@@ -62,6 +69,8 @@ def save(estimator: BaseSparseMLP, path: str | PathLike[str]) -> None:
     estimator._check_parameters()
     tensors: Tensors = {}
     document = _describe(estimator, tensors)
+    if preprocessing is not None:
+        document["preprocessing"] = preprocessing
     container.write(path, document, tensors)
 
 

@@ -1,21 +1,30 @@
-"""Where samples come from: named data sets, and how they are prepared."""
+"""Where samples come from: named data sets, users' files, how they are prepared."""
 
-from cofire.data.catalog import CATALOG, Dataset, load
+from cofire.data.catalog import CATALOG, load
+from cofire.data.dataset import Dataset
+from cofire.data.fetch import fetch
 from cofire.data.prepare import (
     min_max_scaled,
     paper_data,
     paper_parts,
-    paper_split,
     standardised,
 )
+from cofire.data.preprocess import Preprocessing
+from cofire.data.splits import paper_split
+from cofire.data.tables import Reading, Table, read_table
 
 __all__ = [
     "CATALOG",
     "Dataset",
+    "Preprocessing",
+    "Reading",
+    "Table",
+    "fetch",
     "load",
     "min_max_scaled",
     "paper_data",
     "paper_parts",
     "paper_split",
+    "read_table",
     "standardised",
 ]

@@ -1,0 +1,220 @@
+"""Named columns of a table turned into features: numbers scaled, words one-hot."""
+
+from collections.abc import Callable, Collection
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cofire.data.dataset import Samples
+from cofire.data.prepare import scaled
+from cofire.data.scales import fill_values, origin_and_unit, refuse_missing
+
+_SPARSE_BELOW = 0.3
+"""Share of features that are not 0 below which rows are made sparse."""
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """A column of numbers: one feature, (value - origin) / unit."""
+
+    name: str
+    fill: float | None
+    """What a missing value is taken for; None: it is refused."""
+    origin: float
+    unit: float
+
+    n_features = 1
+
+
+@dataclass(frozen=True)
+class WordColumn:
+    """A column of words: one feature for each category, 1 where the row has it."""
+
+    name: str
+    fill: str | None
+    categories: tuple[str, ...]
+
+    @property
+    def n_features(self) -> int:
+        """One for each category."""
+        return len(self.categories)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What becomes of a table's columns; the order of features is that of columns."""
+
+    columns: tuple[NumberColumn | WordColumn, ...]
+
+    @classmethod
+    def fit(
+        cls, frame: Any, scale: str, missing: str | None, text: Collection[str]
+    ) -> "Columns":
+        """Learn fill values, scales and categories from the rows to train on."""
+        words = [name for name in frame.columns if _holds_words(frame, name, text)]
+        numbers = [name for name in frame.columns if name not in words]
+        values = {name: _numbers(frame, name) for name in numbers}
+        texts = {name: _words(frame, name) for name in words}
+        refuse_missing(
+            {name: _is_nan(column) for name, column in (values | texts).items()},
+            missing,
+        )
+        made: dict[str, NumberColumn | WordColumn] = {}
+        if numbers:
+            matrix = np.column_stack([values[name] for name in numbers])
+            fill = fill_values(matrix, missing)
+            if fill is not None:
+                matrix = np.where(np.isnan(matrix), fill, matrix)
+            origin, unit = origin_and_unit(matrix, scale)
+            for i, name in enumerate(numbers):
+                filled = None if fill is None else float(fill[i])
+                made[name] = NumberColumn(
+                    name, filled, float(origin[i]), float(unit[i])
+                )
+        for name in words:
+            made[name] = _word_column(name, texts[name], missing)
+        return cls(tuple(made[name] for name in frame.columns))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that the columns become."""
+        return sum(column.n_features for column in self.columns)
+
+    def transform(self, frame: Any) -> tuple[Samples, list[str]]:
+        """Turn rows into features, float32; and what a user should know of them."""
+        if not hasattr(frame, "columns"):
+            raise ValueError(
+                "the model was trained on a table with named columns (CSV, Parquet); "
+                "this file has none."
+            )
+        names = [column.name for column in self.columns]
+        absent = [name for name in names if name not in frame.columns]
+        if absent:
+            raise ValueError(
+                f"columns that the model needs are missing: {_listed(absent)}. "
+                f"The file has {_listed(list(frame.columns))}."
+            )
+        notes = []
+        more = [name for name in frame.columns if name not in names]
+        if more:
+            notes.append(f"columns that the model does not know: {_listed(more)}")
+        parts = [self._features(frame, column, notes) for column in self.columns]
+        if len(self.columns) < _SPARSE_BELOW * self.n_features:
+            stacked = [scipy.sparse.csr_array(part) for part in parts]
+            return scipy.sparse.hstack(stacked, "csr", np.float32), notes
+        return np.hstack(
+            [p.toarray() if scipy.sparse.issparse(p) else p for p in parts]
+        ), notes
+
+    def _features(
+        self, frame: Any, column: NumberColumn | WordColumn, notes: list[str]
+    ) -> Samples:
+        read: Callable[[Any, str], np.ndarray] = (
+            _words if isinstance(column, WordColumn) else _numbers
+        )
+        values = read(frame, column.name)
+        missing = _is_nan(values)
+        if column.fill is None:
+            refuse_missing({column.name: missing}, None)
+        else:
+            values = np.where(missing, column.fill, values)
+        if isinstance(column, WordColumn):
+            return _one_hot(values, column, notes)
+        origin, unit = np.array([column.origin]), np.array([column.unit])
+        return scaled(values.astype(np.float64)[:, None], origin, unit)
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return the columns as plain values, for JSON."""
+        return [asdict(column) for column in self.columns]
+
+    @classmethod
+    def from_list(cls, plain: list[dict[str, Any]]) -> "Columns":
+        """Undo `to_list`; ValueError, TypeError or LookupError for anything else."""
+        return cls(tuple(_restored(**column) for column in plain))
+
+
+def _restored(
+    name: str, fill: Any, categories: Any = None, origin: Any = None, unit: Any = None
+) -> NumberColumn | WordColumn:
+    if type(name) is not str:
+        raise TypeError("a column's name is no text")
+    if categories is not None:
+        known = tuple(str(category) for category in categories)
+        return WordColumn(name, None if fill is None else str(fill), known)
+    values = float(origin), float(unit)
+    if not np.isfinite(values).all() or values[1] == 0:
+        raise ValueError(f"the scale of column {name!r} is not finite")
+    return NumberColumn(name, None if fill is None else float(fill), *values)
+
+
+def _holds_words(frame: Any, name: str, text: Collection[str]) -> bool:
+    kind = frame[name].dtype
+    if getattr(kind, "kind", "O") in "mM" or type(kind).__name__ == "DatetimeTZDtype":
+        raise ValueError(
+            f"column {name!r} holds points in time: make numbers of them, or leave it "
+            f"out with --drop {name}."
+        )
+    numeric = getattr(kind, "kind", "O") in "iufb" and type(kind).__name__ != (
+        "CategoricalDtype"
+    )
+    return name in text or not numeric
+
+
+def _numbers(frame: Any, name: str) -> np.ndarray:
+    try:
+        values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"column {name!r} held numbers in training: {error}") from None
+    if np.isinf(values).any():
+        raise ValueError(f"column {name!r} has infinite values.")
+    return values
+
+
+def _words(frame: Any, name: str) -> np.ndarray:
+    column = frame[name]
+    pairs = zip(column, column.isna(), strict=True)
+    return np.array([None if gap else str(v) for v, gap in pairs], dtype=object)
+
+
+def _is_nan(values: np.ndarray) -> np.ndarray:
+    if values.dtype == object:
+        return np.array([value is None for value in values])
+    return np.isnan(values)
+
+
+def _word_column(name: str, values: np.ndarray, missing: str | None) -> WordColumn:
+    known = values[~_is_nan(values)].astype(str)
+    categories, counts = np.unique(known, return_counts=True)
+    if len(categories) > max(100, len(values) // 2):
+        raise ValueError(
+            f"column {name!r} has {len(categories)} different words in {len(values)} "
+            f"rows, which looks like names or dates: leave it out with --drop {name}."
+        )
+    # The most frequent, of several the first: as SimpleImputer does.
+    fill = None if missing is None else str(categories[counts.argmax()])
+    return WordColumn(name, fill, tuple(categories.tolist()))
+
+
+def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Samples:
+    from sklearn.preprocessing import OneHotEncoder
+
+    known = np.array(column.categories, dtype=object)
+    unknown = sorted(set(values) - set(column.categories))
+    if unknown:
+        n_rows = int(np.isin(values.astype(str), np.array(unknown)).sum())
+        notes.append(
+            f"column {column.name!r}: {n_rows} rows have a value that training did not "
+            f"see ({_listed(unknown)}); they count as none of its categories"
+        )
+    encoder = OneHotEncoder(
+        categories=[known], handle_unknown="ignore", dtype=np.float32
+    )
+    encoder.fit(known[:, None])
+    return scipy.sparse.csr_array(encoder.transform(values.astype(object)[:, None]))
+
+
+def _listed(names: list[str]) -> str:
+    more = f", ... ({len(names)} in all)" if len(names) > 8 else ""
+    return ", ".join(repr(name) for name in names[:8]) + more

@@ -1,0 +1,89 @@
+"""fetch: a named data set from its original site, converted and compared."""
+
+from pathlib import Path
+
+from cofire.data.catalog import (
+    Entry,
+    assembled,
+    cache_folder,
+    entry_of,
+    folders,
+    locate,
+    read,
+)
+from cofire.data.download import Watch, download
+from cofire.data.files import write_arrays
+from cofire.data.originals import CONVERT
+
+
+def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) -> Path:
+    """Return the file of a data set; get it from its original site if need be.
+
+    Without a folder, a copy that `load` would find is taken; else the file is made in
+    the user's cache. With one, the file is made there. Its values must have the
+    catalogue's digest. A broken download goes on where it stopped; nothing half-done
+    gets the file's name. `watch` is told how far each download is.
+    """
+    entry = entry_of(name)
+    if folder is None:
+        try:
+            return _checked(name, locate(name))
+        except FileNotFoundError:
+            folder = cache_folder()
+    path = folder / f"{name}.npz"
+    if path.exists():
+        return _checked(name, path)
+    originals = folder / "downloads" / name
+    files = [originals / url.rpartition("/")[2] for url in entry.urls]
+    missing = [file for file in files if not file.exists()]
+    try:
+        originals.mkdir(parents=True, exist_ok=True)
+        for url, file in zip(entry.urls, files, strict=True):
+            if file in missing:
+                download(url, file, watch)
+    except OSError as error:
+        looked = ", ".join(str(folder) for folder in folders())
+        raise FileNotFoundError(
+            f"{name}.npz is in none of the folders {looked} (COFIRE_DATA may name "
+            f"another one) and could not be downloaded: {error}.\n"
+            f"{_what_to_do(name, entry, path, originals)}"
+        ) from error
+    try:
+        arrays = CONVERT[name](files)
+        if assembled(name, arrays).digest() != entry.content:
+            raise ValueError("the sha256 of its values is another one")
+    except Exception as error:  # there is no end to what wrong bytes can lead to
+        _remove(missing)
+        came = f"came from {_site(entry)}" if missing else f"is in {originals}"
+        raise ValueError(
+            f"{name}: what {came} is not what is expected ({error}). Downloaded files "
+            f"were removed.\n{_what_to_do(name, entry, path, originals)}"
+        ) from error
+    write_arrays(path, arrays)
+    _remove(missing)
+    if not any(originals.iterdir()):
+        originals.rmdir()
+    return path
+
+
+def _checked(name: str, path: Path) -> Path:
+    read(name, path)
+    return path
+
+
+def _remove(files: list[Path]) -> None:
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+def _what_to_do(name: str, entry: Entry, path: Path, originals: Path) -> str:
+    addresses = "".join(f"\n  {url}" for url in entry.urls)
+    return (
+        f"Put {name}.npz at {path}: its sha256 must be {entry.sha256}, or that of its "
+        f"values {entry.content}.\nOr get these files elsewhere, put them into "
+        f"{originals} and fetch again:{addresses}"
+    )
+
+
+def _site(entry: Entry) -> str:
+    return entry.urls[0].split("/")[2]

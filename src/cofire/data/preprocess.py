@@ -1,0 +1,216 @@
+"""Preprocessing: what was learnt of a user's data before training, as plain values.
+
+It is fitted on the rows to train on with scikit-learn's means, and kept as numbers and
+names, so that a model file can hold it and no code need be stored.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from cofire.data.columns import Columns, NumberColumn, WordColumn
+from cofire.data.dataset import Dataset, Samples
+from cofire.data.prepare import paper_scale, scaled
+from cofire.data.scales import fill_values, origin_and_unit, refuse_missing
+from cofire.data.tables import Table
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What becomes of the features of a matrix: filled, then (x - origin) / unit."""
+
+    fill: np.ndarray | None
+    origin: np.ndarray
+    unit: np.ndarray
+
+    @classmethod
+    def fit(cls, X: Samples, scale: str, missing: str | None) -> Self:
+        """Learn fill values and scales from the rows to train on."""
+        X = _finite(X)
+        if scipy.sparse.issparse(X):
+            return cls(None, *origin_and_unit(X, scale))
+        refuse_missing(_gaps(X), missing)
+        fill = fill_values(X, missing)
+        filled = X if fill is None else np.where(np.isnan(X), fill, X)
+        return cls(fill, *origin_and_unit(filled, scale))
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return len(self.origin)
+
+    def transform(self, X: Any) -> tuple[Samples, list[str]]:
+        """Turn rows into features; and what a user should know of them."""
+        X = _finite(X.to_numpy(np.float64) if hasattr(X, "columns") else X)
+        if scipy.sparse.issparse(X) and X.shape[1] < self.n_features:
+            X = X.copy()
+            X.resize((X.shape[0], self.n_features))  # the last ones are 0 in all rows
+        if X.shape[1] != self.n_features:
+            raise ValueError(
+                f"the model takes {self.n_features} features, these rows have "
+                f"{X.shape[1]}."
+            )
+        if not scipy.sparse.issparse(X):
+            if self.fill is None:
+                refuse_missing(_gaps(X), None)
+            else:
+                X = np.where(np.isnan(X), self.fill, X)
+        if not self.origin.any() and (self.unit == 1).all():
+            return (X if X.dtype == np.uint8 else X.astype(np.float32)), []
+        return scaled(X, self.origin, self.unit), []
+
+    def to_dict(self) -> Plain:
+        """Return it as plain values, for JSON."""
+        fill = None if self.fill is None else self.fill.tolist()
+        return {
+            "fill": fill,
+            "origin": self.origin.tolist(),
+            "unit": self.unit.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Plain) -> Self:
+        """Undo `to_dict`; ValueError, TypeError or LookupError for anything else."""
+        origin, unit = (
+            np.array(plain[k], dtype=np.float64) for k in ("origin", "unit")
+        )
+        fill = None if plain["fill"] is None else np.array(plain["fill"], np.float64)
+        for array in (origin, unit, origin if fill is None else fill):
+            if array.shape != (len(origin),) or not np.isfinite(array).all():
+                raise ValueError(
+                    "the scale of its features is not one finite number each"
+                )
+        return cls(fill, origin, unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessing:
+    """How the rows of a file become what the network takes."""
+
+    steps: Columns | Features
+    scale: str
+    missing: str | None = None
+    target: str | None = None
+    dataset: str | None = None
+    """Name in the catalogue, if it was trained on one."""
+    first_index: int | None = None
+    """Of libsvm files."""
+
+    @classmethod
+    def fit(
+        cls,
+        table: Table,
+        *,
+        scale: str = "standard",
+        missing: str | None = None,
+        text: Collection[str] = (),
+    ) -> Self:
+        """Learn from the rows to train on, and from nothing else.
+
+        >>> table = Table(np.array([[1.0], [3.0]]), None)
+        >>> Preprocessing.fit(table).transform(np.array([[5.0]]))[0]
+        array([[3.]], dtype=float32)
+        """
+        steps: Columns | Features
+        if hasattr(table.X, "columns"):
+            steps = Columns.fit(table.X, scale, missing, text)
+        else:
+            steps = Features.fit(table.X, scale, missing)
+        return cls(steps, scale, missing, table.target, None, table.first_index)
+
+    @classmethod
+    def of_paper(cls, raw: Dataset) -> Self:
+        """Return what the CTRE paper does with a data set of the catalogue."""
+        scale = "standard" if raw.name == "madelon" else "minmax"
+        features = Features(None, *paper_scale(raw))
+        return cls(features, scale, dataset=raw.name)
+
+    @classmethod
+    def nothing(cls, estimator: Any) -> Self:
+        """Return that of a model which was fitted on its features as they are."""
+        n, names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", ())
+        if len(names):
+            return cls(
+                Columns(tuple(NumberColumn(n, None, 0, 1) for n in names)), "none"
+            )
+        return cls(Features(None, np.zeros(n), np.ones(n)), "none")
+
+    def transform(self, X: Any) -> tuple[Samples, list[str]]:
+        """Turn rows of a file into features; and what a user should know of them."""
+        return self.steps.transform(X)
+
+    @property
+    def text_columns(self) -> frozenset[str]:
+        """Columns that are words, also where a file has only numbers in them."""
+        columns = self.steps.columns if isinstance(self.steps, Columns) else ()
+        return frozenset(c.name for c in columns if isinstance(c, WordColumn))
+
+    def to_dict(self) -> Plain:
+        """Return it as plain values, for JSON.
+
+        >>> table = Table(np.array([[1.0], [3.0]]), None)
+        >>> Preprocessing.fit(table).to_dict()["features"]
+        {'fill': None, 'origin': [2.0], 'unit': [1.0]}
+        """
+        steps = self.steps
+        return {
+            "scale": self.scale,
+            "missing": self.missing,
+            "target": self.target,
+            "dataset": self.dataset,
+            "first_index": self.first_index,
+            "columns": steps.to_list() if isinstance(steps, Columns) else None,
+            "features": steps.to_dict() if isinstance(steps, Features) else None,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Plain) -> Self:
+        """Undo `to_dict`; ValueError, TypeError or LookupError for anything else."""
+        plain = dict(plain)
+        columns, features = plain.pop("columns"), plain.pop("features")
+        for name in ("scale", "missing", "target", "dataset"):
+            if not isinstance(plain[name], str | None):
+                raise TypeError(f"{name} is no text")
+        if plain["first_index"] not in (None, 0, 1):
+            raise ValueError("first_index is neither 0 nor 1")
+        steps = (
+            Features.from_dict(features)
+            if columns is None
+            else Columns.from_list(columns)
+        )
+        return cls(steps, **plain)
+
+    def summary(self) -> str:
+        """Say in one line what it does."""
+        if self.dataset:
+            return f"as the CTRE paper does with {self.dataset} ({self.scale})"
+        kinds = f"{self.steps.n_features} features"
+        if isinstance(self.steps, Columns):
+            n_words = len(self.text_columns)
+            n_numbers = len(self.steps.columns) - n_words
+            kinds = f"{n_numbers} columns of numbers, {n_words} of words, {kinds}"
+        missing = f"filled with the {self.missing}" if self.missing else "refused"
+        return f"{kinds}; scale {self.scale}; missing values {missing}"
+
+
+def _finite(X: Any) -> Any:
+    values = X.data if scipy.sparse.issparse(X) else X
+    if values.dtype.kind == "f":
+        if np.isinf(values).any():
+            raise ValueError("X has infinite values.")
+        if scipy.sparse.issparse(X) and np.isnan(values).any():
+            raise ValueError("X is sparse and has missing values; fill them in.")
+        return X
+    return X if values.dtype == np.uint8 else X.astype(np.float64)
+
+
+def _gaps(X: np.ndarray) -> dict[str, np.ndarray]:
+    if X.dtype.kind != "f" or not np.isnan(X).any():
+        return {}
+    where = np.isnan(X)
+    return {f"feature {i}": where[:, i] for i in np.flatnonzero(where.any(axis=0))}

@@ -1,0 +1,65 @@
+"""Fill values and scales of features, as scikit-learn finds them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import scipy.sparse
+
+from cofire.data.dataset import Samples
+from cofire.errors import unknown_name
+
+SCALES = ("standard", "minmax", "none")
+MISSING = ("mean", "median", "most_frequent")
+
+
+def origin_and_unit(X: Samples, scale: str) -> tuple[np.ndarray, np.ndarray]:
+    """What to subtract from each feature, then what to divide it by.
+
+    Sparse X is divided only, by its standard deviation or its largest absolute value:
+    zeros stay zeros.
+
+    >>> [part.tolist() for part in origin_and_unit(np.array([[1.0], [3.0]]), "minmax")]
+    [[1.0], [2.0]]
+    """
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    zeros, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if scale == "none":
+        return zeros, ones
+    if scipy.sparse.issparse(X):
+        divide = StandardScaler(with_mean=False), MaxAbsScaler()
+        return zeros, divide[scale == "minmax"].fit(X).scale_
+    if scale == "standard":
+        standard = StandardScaler().fit(X)
+        return standard.mean_, standard.scale_
+    minmax = MinMaxScaler().fit(X)
+    return minmax.data_min_, np.where(minmax.data_range_ == 0, 1, minmax.data_range_)
+
+
+def fill_values(X: np.ndarray, missing: str | None) -> np.ndarray | None:
+    """What missing values of each feature are taken for; None where that is refused."""
+    from sklearn.impute import SimpleImputer
+
+    return (
+        None if missing is None else SimpleImputer(strategy=missing).fit(X).statistics_
+    )
+
+
+def refuse_missing(columns: Mapping[str, np.ndarray], missing: str | None) -> None:
+    """Raise a ValueError that names the columns whose missing values stay missing."""
+    if missing is not None and missing not in MISSING:
+        raise unknown_name("missing", missing, MISSING)
+    if missing is None:
+        some = {name: int(where.sum()) for name, where in columns.items()}
+        found = [f"{name!r} ({n} rows)" for name, n in some.items() if n]
+        if found:
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            raise ValueError(
+                f"values are missing in {', '.join(found[:8])}{more}. Fill them in, or "
+                f"train with --missing {'|'.join(MISSING)}."
+            )
+    for name, where in columns.items():
+        if len(where) and where.all():
+            raise ValueError(f"column {name!r} is empty: leave it out.")

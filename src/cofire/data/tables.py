@@ -1,0 +1,251 @@
+"""Users' own files: CSV, Parquet, NPZ, MAT and libsvm, read into a Table."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from cofire.errors import unknown_name
+
+MOST_CLASSES = 20
+"""Whole numbers of more different values than these are taken for quantities."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read, beyond what its name says."""
+
+    target: str | None = None
+    """Column of CSV and Parquet, by name or number; key of NPZ and MAT."""
+    labelled: bool = True
+    """Whether there must be a target; else it is left aside where there is one."""
+    header: bool = True
+    """Whether the first line of a CSV file holds the names of its columns."""
+    separator: str | None = None
+    """Between the values of a CSV file; None: a comma, in .tsv files a tab."""
+    text: Collection[str] = field(default_factory=frozenset)
+    """Columns whose values are words even where they look like numbers."""
+    first_index: int | None = None
+    """Number of the first feature of a libsvm file; None: 0 if that occurs, else 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Samples as a file has them: X and, where they were asked for, labels y.
+
+    X is a pandas DataFrame (CSV, Parquet), an array (NPZ, MAT), or sparse in CSR form.
+    """
+
+    X: Any
+    y: np.ndarray | None
+    target: str | None = None
+    first_index: int | None = None
+
+
+def read_table(path: Path, reading: Reading | None = None) -> Table:
+    """Read a file by the kind that its name says.
+
+    The target of CSV and Parquet files is the last column unless another one is named,
+    that of NPZ and MAT files the array `y` beside the array `X`, that of libsvm files
+    the label. Text labels stay text.
+    """
+    suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if suffix.lower() not in READERS:
+        raise unknown_name("kind of file", suffix, READERS)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file.")
+    table = READERS[suffix.lower()](path, reading or Reading())
+    if table.X.shape[0] == 0:
+        raise ValueError(f"{path} has no rows.")
+    if table.X.shape[1] == 0:
+        raise ValueError(f"{path} has no column beside the target.")
+    return table
+
+
+def _read_csv(path: Path, reading: Reading) -> Table:
+    pandas = _pandas(path)
+    default = "\t" if ".tsv" in path.suffixes else ","
+    how: dict[str, Any] = {"sep": reading.separator or default, "header": 0}
+    if not reading.header:
+        how["header"] = None
+    elif _looks_like_data(pandas.read_csv(path, **how | {"header": None, "nrows": 1})):
+        raise ValueError(
+            f"{path}: the first line holds numbers only. Say --no-header if it is "
+            "data; else give the columns names."
+        )
+    # Integers are the names of columns without names, until here.
+    words: Any = {name: str for name in reading.text}
+    if not reading.header:
+        words = {int(name): str for name in reading.text if name.isdigit()}
+    frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
+    if frame.shape[1] == 1 and reading.labelled:
+        raise ValueError(
+            f"{path} has one column only, {frame.columns[0]!r}: a target and at least "
+            "one feature were expected. Say --separator if it is not "
+            f"{how['sep']!r}."
+        )
+    return _from_frame(path, frame, reading)
+
+
+def _looks_like_data(first: Any) -> bool:
+    return all(kind.kind in "iuf" for kind in first.dtypes) and not any(
+        first.isna().any()
+    )
+
+
+def _read_parquet(path: Path, reading: Reading) -> Table:
+    try:
+        frame = _pandas(path).read_parquet(path)
+    except ImportError as error:
+        raise _missing_package(path, "pyarrow") from error
+    return _from_frame(path, frame.rename(columns=str), reading)
+
+
+def _from_frame(path: Path, frame: Any, reading: Reading) -> Table:
+    names = list(frame.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{path}: the name {twice!r} stands above two columns.")
+    target = _target_name(path, names, reading)
+    if target is None:
+        return Table(frame, None)
+    X = frame.drop(columns=target)
+    if not reading.labelled:
+        return Table(X, None, target)
+    return Table(X, _labels(frame[target].to_numpy(dtype=object), target), target)
+
+
+def _target_name(path: Path, names: list[str], reading: Reading) -> str | None:
+    target = reading.target
+    if target is None:
+        return names[-1] if reading.labelled else None
+    if target in names:
+        return target
+    if target.lstrip("-").isdigit() and -len(names) <= int(target) < len(names):
+        return names[int(target)]
+    if reading.labelled:
+        raise unknown_name(f"column (target, in {path})", target, names)
+    return None
+
+
+def _read_npz(path: Path, reading: Reading) -> Table:
+    with np.load(path) as arrays:
+        return _from_arrays(path, dict(arrays), reading)
+
+
+def _read_mat(path: Path, reading: Reading) -> Table:
+    from scipy.io import loadmat
+
+    try:
+        found = loadmat(path)
+    except NotImplementedError as error:
+        raise ValueError(f"{path}: MAT files of version 7.3 are not read.") from error
+    arrays = {key: v for key, v in found.items() if not key.startswith("__")}
+    return _from_arrays(path, arrays, reading)
+
+
+def _from_arrays(path: Path, arrays: dict[str, Any], reading: Reading) -> Table:
+    X = _pick(path, arrays, "X")
+    if X.ndim != 2 or (X.dtype.kind not in "iufb"):
+        raise ValueError(
+            f"{path}: X must be a table of numbers with 2 dimensions (rows, features), "
+            f"got {X.dtype} with {X.ndim}."
+        )
+    X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X
+    if not reading.labelled:
+        return Table(X, None, reading.target)
+    name = reading.target or "y"
+    y = np.asarray(_pick(path, arrays, name)).squeeze()
+    if y.ndim != 1 or len(y) != X.shape[0]:
+        raise ValueError(
+            f"{path}: {name} must hold one label for each of the {X.shape[0]} rows of "
+            f"X, got shape {y.shape}."
+        )
+    return Table(X, _labels(y, name), name)
+
+
+def _pick(path: Path, arrays: dict[str, Any], name: str) -> Any:
+    for key, array in arrays.items():
+        if key.lower() == name.lower():
+            return array
+    raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}.")
+
+
+def _read_libsvm(path: Path, reading: Reading) -> Table:
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{path} is not in libsvm's form: {error}") from error
+    X, first = scipy.sparse.csr_array(X), reading.first_index
+    uses_0 = bool((X.indices == 0).any())
+    if first is None:
+        first = 0 if uses_0 else 1
+    elif first == 1 and uses_0:
+        raise ValueError(f"{path} has a feature 0; those of the model begin with 1.")
+    y = _labels(y, "label") if reading.labelled else None
+    return Table(X[:, first:], y, None, first)
+
+
+def task_of(y: np.ndarray) -> str:
+    """Guess what labels are for: few whole numbers, or words, are classes.
+
+    >>> [task_of(np.array(y)) for y in (["no", "yes"], [0, 1, 1], [0.5, 1, 2])]
+    ['classification', 'classification', 'regression']
+    """
+    few = y.dtype.kind == "i" and len(np.unique(y)) <= MOST_CLASSES
+    return "classification" if few or y.dtype.kind == "U" else "regression"
+
+
+def _labels(values: np.ndarray, name: str) -> np.ndarray:
+    """Whole numbers as int64, other numbers as float64, all else as text."""
+    missing = np.array([_is_missing(value) for value in values])
+    if missing.any():
+        raise ValueError(
+            f"target {name!r}: {missing.sum()} of {len(values)} rows have no value. "
+            "Remove these rows: a target is not guessed."
+        )
+    if not all(isinstance(v, int | float | np.number) for v in values) or any(
+        isinstance(v, bool | np.bool_) for v in values
+    ):
+        return np.array([str(value) for value in values])
+    numbers = values.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"target {name!r} has values that are not finite.")
+    return numbers.astype(np.int64) if (numbers == np.rint(numbers)).all() else numbers
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' own missing values compare to nothing, not even to themselves.
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
+def _pandas(path: Path) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise _missing_package(path, "pandas") from error
+    return pandas
+
+
+def _missing_package(path: Path, package: str) -> ImportError:
+    return ImportError(
+        f"{path}: reading {path.suffix} files needs {package}: pip install "
+        "'cofire[data]'."
+    )
+
+
+READERS: dict[str, Callable[[Path, Reading], Table]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".parquet": _read_parquet,
+    ".npz": _read_npz,
+    ".mat": _read_mat,
+    ".libsvm": _read_libsvm,
+    ".svm": _read_libsvm,
+    ".svmlight": _read_libsvm,
+}

@@ -1,0 +1,141 @@
+"""One run: train, choose the epoch by validation, test; what came of it as a value."""
+
+import json
+import platform
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cofire import engine
+from cofire.callbacks import Callback, Monitor, RewiringStudy
+from cofire.cost import epoch_multiply_adds
+from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
+from cofire.experiments.grid import PROFILES, Run
+from cofire.experiments.parts import Parts, parts_of
+from cofire.experiments.removal import RemovalStudy
+from cofire.experiments.store import Outcome
+
+CURVES = (
+    "loss",
+    "validation_score",
+    "validation_loss",
+    "train_seconds",
+    "rewire_seconds",
+    "evaluate_seconds",
+)
+ESTIMATORS = {
+    "classification": SparseMLPClassifier,
+    "regression": SparseMLPRegressor,
+}
+STUDIED = ("loss_before_rewiring", "loss_after_rewiring")
+
+
+def parameters(run: Run) -> dict[str, Any]:
+    """What the estimator is given: the profile, changed by the run's own options.
+
+    >>> run = Run("madelon", "set", 100, 1.0, 0, options='{"momentum":0.5}')
+    >>> [parameters(run)[name] for name in ("momentum", "epsilon", "max_iter")]
+    [0.5, 1.0, 500]
+    """
+    settings = dict(PROFILES[run.profile])
+    for name, value in json.loads(run.options).items():
+        if name in ("study", "file"):  # what is looked at, not how it is trained
+            continue
+        both = isinstance(value, dict) and isinstance(settings.get(name), dict)
+        settings[name] = settings[name] | value if both else value
+    rate = settings.get("learning_rate")
+    if isinstance(rate, dict):  # JSON has no whole numbers for keys
+        settings["learning_rate"] = {int(epoch): v for epoch, v in rate.items()}
+    if run.epsilon is not None:
+        settings["epsilon"] = run.epsilon
+    return (
+        {"hidden_layer_sizes": (run.hidden,) * 3}
+        | settings
+        | {
+            "method": run.method,
+            "max_iter": run.epochs,
+            "random_state": run.seed,
+        }
+    )
+
+
+def execute(run: Run, n_threads: int = 1) -> Outcome:
+    """Train once; the test rows are seen by a `Monitor` alone."""
+    parts = parts_of(run)
+    start = time.perf_counter()
+    monitor = Monitor(parts.X_test, parts.y_test)
+    removal = RemovalStudy(parts.X, parts.X_test, parts.y_test, run.seed)
+    studies: dict[str | None, list[Callback]] = {
+        None: [],
+        "removal": [removal],
+        "rewiring": [RewiringStudy()],
+    }
+    model = ESTIMATORS[parts.task](
+        **parameters(run),
+        n_jobs=n_threads,
+        callbacks=[monitor, *studies[json.loads(run.options).get("study")]],
+    ).fit(parts.X, parts.y, X_val=parts.X_val, y_val=parts.y_val)
+    found = outcome(model, monitor, parts, time.perf_counter() - start)
+    return replace(found, curves={**found.curves, **removal.curves})
+
+
+def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outcome:
+    """Read off a fitted model what is worth keeping."""
+    history = model.history_
+    best = int(np.argmax(model.validation_scores_))
+    inputs = model.network_.layers[0]
+    n_rows, size = len(parts.y), model.batch_size
+    if model.last_batch == "drop" and n_rows > size:
+        n_rows -= n_rows % size
+    curves = {
+        name: np.array([_number(record.get(name)) for record in history], np.float32)
+        for name in (*CURVES, *STUDIED)
+        if any(name in record for record in history)
+    }
+    switched = [record["epoch"] + 1 for record in history if record["switched"]]
+    return Outcome(
+        score=float(monitor.scores[best]),
+        validation_score=float(model.validation_scores_[best]),
+        best_epoch=best + 1,
+        connections=model.n_connections_,
+        density=model.density_,
+        seconds=seconds,
+        curves=curves
+        | {
+            "test_score": np.array(monitor.scores, np.float32),
+            "test_loss": np.array(monitor.losses, np.float32),
+            "multiply_adds": np.array(epoch_multiply_adds(model, n_rows), np.float32),
+            "inputs": np.bincount(inputs.indices, minlength=inputs.n_in),
+        },
+        receipt=model.receipt_.to_dict(),
+        notes={
+            "sizes": model.network_.sizes,
+            "rows": [len(parts.y), len(parts.y_val), len(parts.y_test)],
+            "rows_an_epoch": n_rows,
+            "switched_after": switched[0] if switched else None,
+            "recall": _lowest_recall(history),
+        },
+    )
+
+
+def machine(n_threads: int) -> dict[str, Any]:
+    """What the seconds of a run were measured on."""
+    return {
+        "platform": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "simd_level": engine.simd_level(),
+        "cores": engine.available_cores(),
+        "threads": n_threads,
+    }
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _lowest_recall(history: list[dict[str, Any]]) -> float | None:
+    found = [r for record in history for r in record["recall"] or [] if r is not None]
+    return min(found, default=None)

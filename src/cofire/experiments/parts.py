@@ -1,0 +1,84 @@
+"""The rows of a run: to train on, to validate with, to test with."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from cofire.data import CATALOG, paper_parts
+from cofire.data.training_rows import FileOptions, TrainingRows
+from cofire.experiments.grid import Run
+
+VALIDATION_SHARE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Samples and targets of the three parts; X dense or SciPy CSR."""
+
+    task: str
+    X: Any
+    y: Any
+    X_val: Any
+    y_val: Any
+    X_test: Any
+    y_test: Any
+
+
+def parts_of(run: Run) -> Parts:
+    """The rows of a run, read once a process where runs come ordered by data set."""
+    file = json.loads(run.options).get("file")
+    if file is None:
+        return _of_catalogue(run.data, run.split)
+    return _of_file(run.data, run.split or 0, json.dumps(file, sort_keys=True))
+
+
+def file_option(path: Path, options: FileOptions) -> dict[str, Any]:
+    """What a run notes of a file: how to read it, and a checksum of what it held."""
+    if str(path) in CATALOG:
+        return {}
+    plain = {k: v for k, v in asdict(options).items() if v not in (None, ())}
+    plain = {k: str(v) if isinstance(v, Path) else v for k, v in plain.items()}
+    return {"file": plain | {"sha256": _digest(path)}}
+
+
+@lru_cache(maxsize=2)
+def _of_catalogue(data: str, split: int | None) -> Parts:
+    (X, y), (X_val, y_val), (X_test, y_test) = paper_parts(data, split)
+    return Parts("classification", X, y, X_val, y_val, X_test, y_test)
+
+
+@lru_cache(maxsize=2)
+def _of_file(data: str, split: int, file: str) -> Parts:
+    options = json.loads(file)
+    if _digest(Path(data)) != options.pop("sha256"):
+        raise ValueError(f"{data} has changed since the runs were planned.")
+    lists = {k: tuple(options[k]) for k in ("categorical", "drop") if k in options}
+    paths = {"test": Path(options["test"])} if "test" in options else {}
+    rows = TrainingRows.of_file(
+        Path(data), FileOptions(**options | lists | paths), "auto", split
+    )
+    counts = np.unique(rows.y, return_counts=True)[1]
+    even = rows.task == "classification" and counts.min() >= 2
+    even = even and len(counts) <= int(VALIDATION_SHARE * len(rows.y))
+    train, held_out = train_test_split(
+        np.arange(len(rows.y)),
+        test_size=VALIDATION_SHARE,
+        random_state=split,
+        stratify=rows.y if even else None,
+    )
+    return Parts(
+        rows.task,
+        *(rows.X[train], rows.y[train]),
+        *(rows.X[held_out], rows.y[held_out]),
+        *(rows.X_test, rows.y_test),
+    )
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,17 @@
+"""The CTRE paper, table by table and figure by figure."""
+
+from cofire.errors import unknown_name
+from cofire.paper.fair import FAIR
+from cofire.paper.items import PAPER_ITEMS, Choice, Item
+
+__all__ = ["ITEMS", "Choice", "Item", "item_named"]
+
+ITEMS: dict[str, Item] = {**PAPER_ITEMS, FAIR.name: FAIR}
+"""By name: the paper's tables and figures, and two that go beyond it."""
+
+
+def item_named(name: str) -> Item:
+    """The item; an error names what was probably meant."""
+    if name not in ITEMS:
+        raise unknown_name("table or figure", name, ITEMS)
+    return ITEMS[name]

@@ -1,0 +1,414 @@
+"use strict";
+const byId = id => document.getElementById(id);
+const page = JSON.parse(byId("data").textContent);
+const isDark = matchMedia("(prefers-color-scheme: dark)");
+const isPrinting = () => "printing" in document.documentElement.dataset;
+const theme = () => isDark.matches && !isPrinting() ? "dark" : "light";
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const colour = cell => page.methods[cell.method][theme()];
+const title = cell => page.methods[cell.method].title + (cell.options ? ` (${cell.options})` : "");
+const whole = v => v.toLocaleString("en");
+const percent = v => (100 * v).toFixed(1) + " %";
+/* What plotly draws may hold markup. */
+const plain = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const debounced = (act, wait = 120) => {
+  let timer;
+  return () => { clearTimeout(timer); timer = setTimeout(act, wait); };
+};
+
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const name in attributes) element.setAttribute(name, attributes[name]);
+  element.append(...children);
+  return element;
+}
+
+function draw(tag, attributes, parent, text) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const name in attributes) element.setAttribute(name, attributes[name]);
+  if (text !== undefined) element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+/* ---- tables: a click on a heading sorts, what is missing stays last ------------------- */
+
+function sortTable(heading) {
+  const table = heading.closest("table"), column = heading.cellIndex;
+  const isNumber = heading.classList.contains("n");
+  const now = heading.getAttribute("aria-sort");
+  const next = now ? (now === "ascending" ? "descending" : "ascending")
+    : isNumber ? "descending" : "ascending";
+  const sign = next === "ascending" ? 1 : -1;
+  const compare = (a, b) => isNumber ? Number(a.dataset.v) - Number(b.dataset.v)
+    : a.textContent.localeCompare(b.textContent, "en", {numeric: true});
+  const rows = [...table.tBodies[0].rows];
+  rows.sort((first, second) => {
+    const a = first.cells[column], b = second.cells[column];
+    const gone = ("missing" in a.dataset) - ("missing" in b.dataset);
+    return gone || sign * compare(a, b);
+  });
+  table.tBodies[0].append(...rows);
+  table.querySelectorAll("thead th").forEach(th => th.removeAttribute("aria-sort"));
+  heading.setAttribute("aria-sort", next);
+}
+
+document.addEventListener("click", event => {
+  const heading = event.target.closest(".sortable thead th");
+  if (heading) sortTable(heading);
+});
+
+/* "mnist seed 1" is two things to look for, and 1 is not to be found in 100. */
+const words = text => (text.toLowerCase().match(/(?:seed|split|n|ε)\s+[\d.]+(?!\S)|\S+/g) || [])
+  .map(word => word.replace(/\s+/, " "));
+const hasAll = (text, wanted) => wanted.every(word => /^\d| /.test(word)
+  ? ` ${text} `.includes(` ${word} `) : text.includes(word));
+
+const textOf = row => [...row.cells].map(cell => cell.textContent).join(" ").toLowerCase();
+
+function filterCells() {
+  const wanted = words(byId("cell-filter").value).map(word => word.replace(/^.+ /, ""));
+  const rows = [...byId("cells").querySelectorAll("tbody tr")];
+  for (const row of rows) row.hidden = !hasAll(textOf(row), wanted);
+  const left = rows.filter(row => !row.hidden).length;
+  byId("cell-count").textContent = wanted.length ? `${left} of ${rows.length}` : "";
+}
+byId("cell-filter").addEventListener("input", debounced(filterCells));
+
+/* ---- the choice of a cell ---------------------------------------------------------- */
+
+const parts = ["data", "hidden", "epsilon", "profile", "rows"];
+const picked = {};
+const isDense = cell => cell.epsilon === null;
+
+/* Dense networks have no epsilon: they stand beside those of every epsilon. */
+function fits(cell, upTo) {
+  return parts.slice(0, upTo).every(part => cell[part] === picked[part] ||
+    (part === "epsilon" && isDense(cell)));
+}
+const chosenCells = () => page.cells.filter(cell => fits(cell, parts.length))
+  .sort((a, b) => a.method - b.method || (a.options < b.options ? -1 : 1));
+
+function fillChoices() {
+  parts.forEach((part, i) => {
+    const found = new Set(page.cells.filter(cell => fits(cell, i)).map(cell => cell[part]));
+    if (found.size > 1) found.delete(null);
+    const values = [...found];  // in the order of the cells, which is that of the paper
+    if (typeof values[0] === "number") values.sort((a, b) => a - b);
+    if (!found.has(picked[part])) picked[part] = values[0];
+    const select = byId("pick-" + part);
+    select.replaceChildren(...values.map((value, at) => {
+      const option = make("option", {value: at}, value === null ? "–" : String(value));
+      option.selected = value === picked[part];
+      return option;
+    }));
+    select.onchange = () => { picked[part] = values[select.value]; fillChoices(); redraw(); };
+    if (part === "rows") select.parentNode.hidden = values.length < 2;
+  });
+}
+
+/* ---- learning curves ---------------------------------------------------------------- */
+
+const across = {epoch: "epoch", seconds: "seconds of training and rewiring",
+  multiply_adds: "multiply-adds of training"};
+const upwards = {selected: "test accuracy, best validated epoch so far",
+  test: "test accuracy", loss: "test loss"};
+
+const decades = [-4, -3, -2, -1, 0, 1, 2, 3].flatMap(power => [1, 2, 5].map(step =>
+  Number(`${step}e${power}`)));
+
+function spansDecades(cells, x) {
+  const ends = cells.map(cell => cell.x[x].at(-1)).filter(end => end > 0);
+  return x !== "epoch" && Math.max(...ends) > 8 * Math.min(...ends);
+}
+
+function curveTraces(cells, x, y, hasBands, isUnified) {
+  const text = y === "loss" ? v => Number(v).toPrecision(3) : percent;
+  const bands = [], lines = [];
+  for (const cell of cells) {
+    const [mean, low, high] = cell.y[y], at = cell.x[x], ink = colour(cell);
+    const name = plain(title(cell));
+    const shared = {legendgroup: name, type: "scatter", mode: "lines"};
+    if (hasBands && cell.seeds > 1) bands.push({...shared,
+      x: at.concat(at.slice().reverse()), y: high.concat(low.slice().reverse()),
+      fill: "toself", fillcolor: ink + "22", line: {width: 0}, hoverinfo: "skip",
+      showlegend: false});
+    lines.push({...shared, x: at, y: mean, name,
+      line: {color: ink, width: 2, dash: page.methods[cell.method].dash},
+      customdata: mean.map((v, i) => [text(v),
+        cell.seeds > 1 ? ` (${text(low[i])} to ${text(high[i])})` : "", cell.x.epoch[i]]),
+      hovertemplate: "%{customdata[0]}%{customdata[1]}" +
+        (isUnified ? "" : ", epoch %{customdata[2]}") +
+        (x === "epoch" ? "" : "<br>%{x:.3s}") + "<extra>%{fullData.name}</extra>"});
+  }
+  return bands.concat(lines);
+}
+
+function drawCurves() {
+  const box = byId("curve-chart"), x = byId("pick-x").value, y = byId("pick-y").value;
+  const cells = chosenCells().filter(cell => cell.x && cell.x[x] && cell.y[y]);
+  const isNarrow = box.clientWidth < 700 && !isPrinting(), key = JSON.stringify([picked, x, y]);
+  if (box.dataset.scale !== x + picked.data + picked.hidden) {
+    box.dataset.scale = x + picked.data + picked.hidden;
+    byId("pick-log").checked = spansDecades(cells, x);
+  }
+  const isLog = byId("pick-log").checked;
+  /* All methods at once under the pointer, where their list would not hide the lines. */
+  const isUnified = x === "epoch" && !isNarrow && cells.length <= 8;
+  const names = 29 * Math.ceil(cells.length / 2);  // height of the legend below
+  box.style.height = isNarrow ? `${370 + names}px` : "";
+  const axis = {gridcolor: css("--line"), linecolor: css("--probe"), zeroline: false,
+    automargin: true, tickfont: {color: css("--soft")}};
+  const all = cells.flatMap(cell => cell.y[y].flat()).filter(v => v !== null);
+  const logLoss = y === "loss" && Math.min(...all) > 0 &&
+    Math.max(...all) > 20 * Math.min(...all);
+  const layout = {
+    uirevision: key, paper_bgcolor: css("--card"), plot_bgcolor: css("--card"),
+    font: {family: "system-ui, -apple-system, Segoe UI, Roboto, sans-serif", size: 12,
+      color: css("--ink")},
+    margin: {l: 8, r: 8, t: isNarrow ? 10 : 30, b: isNarrow ? 60 + names : 8}, height: box.clientHeight,
+    ...(isPrinting() ? {width: 680} : {autosize: true}),  // what paper has room for
+    dragmode: isNarrow ? false : "zoom",
+    hovermode: isUnified ? "x unified" : "closest",
+    hoverlabel: {bgcolor: css("--card"), bordercolor: css("--probe"), namelength: -1,
+      font: {color: css("--ink"), size: 12}},
+    modebar: {bgcolor: "rgba(0,0,0,0)", color: css("--probe"), activecolor: css("--mark")},
+    legend: isNarrow ? {orientation: "h", y: -0.2, yanchor: "top", x: 0, maxheight: 1}
+      : {x: 1.01, y: 1, tracegroupgap: 0},
+    xaxis: {...axis, type: isLog ? "log" : "linear", exponentformat: "SI",
+      title: {text: across[x], font: {color: css("--soft")}},
+      spikecolor: css("--faint"), spikethickness: 1, spikedash: "solid", showspikes: false,
+      unifiedhovertitle: {text: "epoch %{x}"}, ...(isLog ? {dtick: 1} : {})},
+    yaxis: {...axis, type: logLoss ? "log" : "linear",
+      ...(logLoss ? {tickvals: decades, ticktext: decades.map(String)} : {}),
+      tickformat: y === "loss" ? "" : ".0%",
+      title: {text: isNarrow ? "" : upwards[y], font: {color: css("--soft")}}},
+    annotations: cells.length ? [] : [{text: "nothing was recorded for this choice",
+      showarrow: false, xref: "paper", yref: "paper", x: .5, y: .5}],
+  };
+  Plotly.react(box, curveTraces(cells, x, y, byId("pick-bands").checked, isUnified), layout, {
+    displaylogo: false, responsive: true, displayModeBar: isNarrow ? false : "hover",
+    modeBarButtons: [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]]});
+}
+
+/* ---- connections of the inputs ------------------------------------------------------- */
+
+function tip(event, text) {
+  const box = byId("tip");
+  box.style.opacity = text ? 1 : 0;
+  if (!text) return;
+  box.textContent = text;
+  const left = event.clientX + 14 + box.offsetWidth > innerWidth
+    ? event.clientX - 14 - box.offsetWidth : event.clientX + 14;
+  box.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, event.clientY - 44)}px)`;
+}
+
+function hover(element, describe) {
+  element.addEventListener("pointermove", event => {
+    const frame = element.getBoundingClientRect();
+    tip(event, describe((event.clientX - frame.left) / frame.width,
+      (event.clientY - frame.top) / frame.height));
+  });
+  element.addEventListener("pointerleave", event => tip(event, ""));
+}
+
+const ramps = {
+  light: [[250, 250, 248], [178, 205, 236], [64, 127, 206], [10, 44, 98]],
+  dark: [[27, 28, 30], [28, 72, 138], [91, 155, 234], [226, 240, 255]],
+};
+function ramp(share) {
+  const stops = ramps[theme()], at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const i = Math.min(Math.floor(at), stops.length - 2);
+  return stops[i].map((v, k) => v + (at - i) * (stops[i + 1][k] - v));
+}
+
+function paint(canvas, values, width, most) {
+  canvas.width = width;
+  canvas.height = values.length / width;
+  const image = new ImageData(width, canvas.height);
+  values.forEach((v, i) => image.data.set([...ramp(v / most), 255], 4 * i));
+  canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+function drawImage(cell, most) {
+  const {counts, shape: [rows, columns]} = cell.inputs;
+  const canvas = make("canvas", {role: "img", "aria-label": `Connections of each pixel, ${title(cell)}`});
+  paint(canvas, counts, columns, most);
+  hover(canvas, (x, y) => {
+    const row = Math.min(rows - 1, Math.floor(y * rows));
+    const column = Math.min(columns - 1, Math.floor(x * columns));
+    return `row ${row + 1}, column ${column + 1}\n${counts[row * columns + column]} connections`;
+  });
+  return canvas;
+}
+
+function drawBars(cell, most, width) {
+  const {counts, numbers} = cell.inputs, useful = new Set(page.useful[picked.data]);
+  const number = i => numbers ? numbers[i] : i;
+  const height = 150, left = 30, top = 6, bottom = height - 20, high = 1.04 * most;
+  const order = counts.map((_, i) => i);
+  if (byId("pick-order").value === "rank") order.sort((a, b) => counts[b] - counts[a] || a - b);
+  const svg = draw("svg", {viewBox: `0 0 ${width} ${height}`, role: "img",
+    "aria-label": `Connections of each input, ${title(cell)}`}, make("div"));
+  const y = v => bottom - (bottom - top) * v / high, bar = (width - left) / order.length;
+  const step = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000].find(s => most / s <= 4) || most;
+  for (let tick = 0; tick <= high; tick += step) {
+    draw("line", {x1: left, x2: width, y1: y(tick), y2: y(tick), stroke: "var(--line)"}, svg);
+    draw("text", {x: left - 5, y: y(tick) + 4, "text-anchor": "end"}, svg, tick);
+  }
+  /* A bar of less than a pixel would fade away: useful inputs keep at least two. */
+  for (const isUseful of useful.size ? [false, true] : [true]) {
+    const thick = isUseful && useful.size ? Math.max(bar, 2) : bar;
+    const bars = order.map((i, k) => [i, left + k * bar])
+      .filter(([i]) => !useful.size || useful.has(number(i)) === isUseful)
+      .map(([i, x]) => `M${x.toFixed(2)},${bottom}V${y(counts[i]).toFixed(2)}h${thick.toFixed(2)}V${bottom}Z`);
+    draw("path", {d: bars.join(""), fill: isUseful ? colour(cell) : "var(--probe)"}, svg);
+  }
+  draw("text", {x: left, y: height - 5}, svg, byId("pick-order").value === "rank" ? "most" : "first");
+  draw("text", {x: width, y: height - 5, "text-anchor": "end"}, svg, `${whole(order.length)} inputs`);
+  hover(svg, x => {
+    const k = Math.floor((x * width - left) / bar);
+    if (k < 0 || k >= order.length) return "";
+    const i = order[k], kind = useful.size ? (useful.has(number(i)) ? ", useful" : ", noise") : "";
+    return `input ${number(i)}${kind}\n${counts[i]} connections`;
+  });
+  return svg;
+}
+
+function usefulShare({counts}) {
+  const useful = page.useful[picked.data];
+  const share = useful.reduce((sum, i) => sum + counts[i], 0) / counts.reduce((a, b) => a + b, 0);
+  return `${percent(share)} of its connections are on the ${useful.length} useful inputs, ` +
+    `even shares would be ${percent(useful.length / counts.length)}.`;
+}
+
+function inputsText({n, connected, fullest_tenth: tenth, counts}) {
+  if (page.useful[picked.data] && counts.length === n) return usefulShare({counts});
+  return `${whole(Math.round(connected))} of ${whole(n)} inputs connected; the fullest tenth has ${percent(tenth)}.`;
+}
+
+function drawScale(most, isClipped) {
+  const canvas = make("canvas");
+  paint(canvas, Array.from({length: 64}, (_, i) => i), 64, 63);
+  byId("scale").replaceChildren("0", canvas,
+    `${isClipped ? "≥ " : ""}${Number(most.toPrecision(3))} connections`);
+}
+
+function drawInputs() {
+  const cells = chosenCells().filter(cell => cell.inputs);
+  const isImage = cells.some(cell => cell.inputs.shape);
+  const all = cells.flatMap(cell => cell.inputs.counts).sort((a, b) => a - b);
+  const top = all.at(-1) || 1;
+  /* A single pixel with very many would leave no colours to the rest. */
+  const most = isImage ? all[Math.floor(.997 * (all.length - 1))] || top : top;
+  const note = !cells.length ? "Nothing was recorded for this choice."
+    : isImage ? "Connections of each pixel at the chosen epoch, the colours of a pixel together."
+    : page.useful[picked.data] ? "Connections of each input at the chosen epoch. Coloured: inputs that carry the class; grey: noise. No method was told which are which."
+    : "Connections of each input at the chosen epoch" + (cells[0].inputs.numbers
+      ? `: of ${whole(cells[0].inputs.n)} the ${whole(cells[0].inputs.counts.length)} with most.` : ".");
+  const setting = `${picked.data}, n\u00a0${picked.hidden}, ε\u00a0${picked.epsilon}, ${picked.profile}`;
+  byId("inputs-note").textContent = cells.length
+    ? `${note} Mean of the seeds, the same scale for all; ${setting}, as chosen above.` : note;
+  byId("order-label").hidden = isImage || !cells.length;
+  byId("scale").hidden = !isImage;
+  if (isImage) drawScale(most, most < top);
+  const panels = byId("panels");
+  panels.classList.toggle("images", isImage);
+  panels.replaceChildren(...cells.map(cell => {
+    const chip = make("span", {class: `chip m${cell.method}`});
+    return make("div", {}, make("h3", {}, chip, title(cell)), make("p", {}, inputsText(cell.inputs)));
+  }));
+  cells.forEach((cell, i) => panels.children[i].append(cell.inputs.shape
+    ? drawImage(cell, most) : drawBars(cell, most, panels.children[i].clientWidth)));
+}
+
+/* ---- receipts ------------------------------------------------------------------------ */
+
+const runs = page.runs.rows.map(row => {
+  const run = Object.fromEntries(page.runs.fields.map((name, i) => [name, row[i]]));
+  for (const name of page.runs.named) run[name] = page.runs.texts[run[name]];
+  const width = run.epsilon === null ? "" : ` ε ${run.epsilon}`;
+  run.which = `n ${run.hidden}${width} seed ${run.seed}`;
+  run.title = page.methods[run.method].title;
+  run.found = [run.data, run.title, run.which, run.profile, run.options, run.cofire,
+    run.finished, run.split === null ? "" : `split ${run.split}`].join(" ").toLowerCase();
+  return run;
+});
+const shortNumber = v => v === null || v === undefined ? "–"
+  : v < 1e6 ? whole(v) : v.toLocaleString("en",
+    {notation: "compact", compactDisplay: "long", maximumSignificantDigits: 3});
+const seconds = v => v === null || v === undefined ? "–" : v.toPrecision(3) + " s";
+
+function terms(pairs) {
+  return make("dl", {}, ...pairs.filter(([, text]) => text !== "" && text !== null)
+    .flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, String(text))]));
+}
+
+function twin(run) {
+  const line = (name, own, dense) => make("tr", {}, make("th", {scope: "row"}, name),
+    ...[shortNumber(own), shortNumber(dense), own && dense ? (dense / own).toFixed(1) + " ×" : "–"]
+      .map(text => make("td", {class: "n"}, text)));
+  const head = ["", "this network", "dense twin", "less"].map((text, i) =>
+    make("td", {class: i ? "n" : ""}, text));
+  return make("div", {class: "wide"}, make("table", {}, make("tbody", {}, make("tr", {}, ...head),
+    line("connections", run.connections, run.dense_connections),
+    line("bytes", run.bytes, run.dense_bytes),
+    line("multiply-adds", run.multiply_adds, run.dense_multiply_adds))));
+}
+
+function openReceipt(details, run) {
+  if (details.querySelector(".receipt")) return;
+  details.append(make("div", {class: "receipt"}, terms([
+    ["settings", `${run.profile}, ${run.epochs} epochs` + (run.split === null ? "" : `, split ${run.split}`)],
+    ["options", run.options],
+    ["test accuracy", `${percent(run.score)} after epoch ${run.best_epoch}`],
+    ["validation", run.validation_score === null ? null : percent(run.validation_score)],
+    ["seconds", `${seconds(run.seconds)}: training ${seconds(run.train_seconds)}, rewiring ` +
+      `${seconds(run.rewire_seconds)}, evaluation ${seconds(run.evaluate_seconds)}`],
+    ["multiply-adds of training", shortNumber(run.training_multiply_adds)],
+    ["machine", run.machine], ["cofire", run.cofire], ["finished", run.finished],
+    ["notes", run.notes]]), twin(run)));
+}
+
+let shown = 200;
+function listRuns() {
+  const wanted = words(byId("run-filter").value);
+  const found = runs.filter(run => hasAll(run.found, wanted));
+  byId("run-list").replaceChildren(...found.slice(0, shown).map(run => {
+    const chip = make("span", {class: `chip m${run.method}`});
+    const details = make("details", {}, make("summary", {},
+      make("span", {class: "which"}, chip, run.title), make("span", {class: "which"}, run.data),
+      make("span", {class: "which"}, run.which), make("small", {class: "which"}, run.profile),
+      make("small", {class: "costs"}, `${whole(run.connections)} connections, ${seconds(run.seconds)}`),
+      make("b", {}, percent(run.score))));
+    details.addEventListener("toggle", () => openReceipt(details, run), {once: true});
+    return details;
+  }));
+  byId("run-count").textContent = `${whole(Math.min(shown, found.length))} of ${whole(found.length)} shown` +
+    (found.length < runs.length ? `, ${whole(runs.length)} in all` : "");
+  byId("run-more").hidden = found.length <= shown;
+  byId("run-more").textContent = `show ${whole(Math.min(200, found.length - shown))} more`;
+}
+byId("run-filter").addEventListener("input", debounced(() => { shown = 200; listRuns(); }));
+byId("run-more").addEventListener("click", () => { shown += 200; listRuns(); });
+
+/* ---- all together -------------------------------------------------------------------- */
+
+function redraw() { drawCurves(); drawInputs(); }
+for (const id of ["pick-x", "pick-y", "pick-log", "pick-bands"])
+  byId(id).addEventListener("change", drawCurves);
+byId("pick-order").addEventListener("change", drawInputs);
+isDark.addEventListener("change", redraw);
+addEventListener("beforeprint", () => {
+  document.documentElement.dataset.printing = "";
+  document.querySelectorAll(".given").forEach(details => { details.open = true; });
+  redraw();
+});
+addEventListener("afterprint", () => { delete document.documentElement.dataset.printing; redraw(); });
+
+fillChoices();
+listRuns();
+let width = 0;
+new ResizeObserver(debounced(() => {
+  if (document.body.clientWidth !== width) { width = document.body.clientWidth; redraw(); }
+}, 60)).observe(document.body);
