@@ -5,9 +5,18 @@ from typing import Annotated
 
 import typer
 
+from cofire.cli.compare import compare
+from cofire.cli.data import data
 from cofire.cli.demo import demo
 from cofire.cli.doctor import doctor
+from cofire.cli.evaluate import evaluate
 from cofire.cli.info import info
+from cofire.cli.lists import spread_lists
+from cofire.cli.predict import predict
+from cofire.cli.report import report
+from cofire.cli.reproduce import reproduce
+from cofire.cli.runs import runs
+from cofire.cli.train import train
 
 app = typer.Typer(
     help="Neural networks that are sparse from the first step to the last.",
@@ -18,7 +27,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(demo)
+app.command()(train)
+app.command()(predict)
+app.command()(evaluate)
 app.command()(info)
+app.add_typer(data, name="data")
+app.command()(compare)
+app.command()(reproduce)
+app.command()(report)
+app.add_typer(runs, name="runs")
 app.command()(doctor)
 
 
@@ -50,4 +67,4 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    app()
+    app(spread_lists(sys.argv[1:]))

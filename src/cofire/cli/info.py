@@ -12,15 +12,19 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Say what a saved model is, after checking the whole file."""
+    from cofire.cli.inputs import load_model
     from cofire.errors import ModelFormatError
     from cofire.saving import load_with_document
 
     try:
         estimator, document = load_with_document(model)
+        how = load_model(model).preprocessing if "preprocessing" in document else None
     except (ModelFormatError, OSError) as error:
         typer.echo(f"cofire: {error}", err=True)
         raise typer.Exit(1) from None
     facts = _facts(estimator, document)
+    if how is not None:
+        facts |= {"target": how.target, "preprocessing": how.summary()}
     if as_json:
         print(json.dumps(facts, indent=1))
         return

@@ -1,0 +1,137 @@
+"""How a campaign of runs is shown while it goes on."""
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from cofire.experiments import Run
+    from cofire.experiments.runner import Campaign
+
+
+class CampaignBoard:
+    """A live table on a terminal, else a line for each run that is done."""
+
+    def __init__(self, console: "Console") -> None:
+        from rich.live import Live
+
+        self.console, self.campaign = console, None
+        self._live = Live(
+            get_renderable=self.table, console=console, refresh_per_second=4
+        )
+        self._told: Any = None
+        self._failures = 0
+
+    def __enter__(self) -> "CampaignBoard":
+        if self.console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.console.is_terminal:
+            self._live.stop()
+
+    def watch(self, campaign: "Campaign") -> None:
+        """What the runner calls whenever something has happened."""
+        self.campaign = campaign  # type: ignore[assignment]
+        if self.console.is_terminal:
+            return
+        for run, error in campaign.failed[self._failures :]:
+            last = error.strip().splitlines()[-1]
+            self._say(f"failed: {label(run)}: {last}")
+        self._failures = len(campaign.failed)
+        if campaign.last is not None and campaign.last is not self._told:
+            self._told = campaign.last
+            run, outcome = campaign.last
+            self._say(
+                f"{_done(campaign)}  {label(run)}: {100 * outcome.score:.1f} % in "
+                f"{outcome.seconds:.1f} s; {_rest(campaign)}"
+            )
+
+    def conclude(self, campaign: "Campaign") -> None:
+        """Say what the display did not: which runs failed, now and before."""
+        if self.console.is_terminal:
+            for run, error in campaign.failed:
+                self._say(f"failed: {label(run)}: {error.strip().splitlines()[-1]}")
+        if campaign.n_failed_before:
+            self._say(
+                f"{campaign.n_failed_before} runs failed before: `cofire runs list "
+                "--status failed` says why, --retry-failed runs them again."
+            )
+
+    def _say(self, line: str) -> None:
+        # Not as markup: errors and options may have brackets.
+        self.console.print(line, soft_wrap=True, markup=False)
+
+    def table(self) -> "Table | str":
+        from rich.table import Table
+        from rich.text import Text
+
+        campaign: Campaign | None = self.campaign
+        if campaign is None:
+            return "Looking at what is there ..."
+        table = Table(
+            title=f"{_done(campaign)}, {_rest(campaign)}", title_justify="left"
+        )
+        table.add_column("running", min_width=48)
+        table.add_column("seconds", justify="right")
+        now = time.monotonic()
+        for run, begun in list(campaign.running.items()):
+            table.add_row(Text(label(run)), f"{now - begun:.0f}")
+        if campaign.last is not None:
+            run, outcome = campaign.last
+            table.add_row(
+                Text(f"last: {label(run)}: {100 * outcome.score:.1f} %"),
+                f"{outcome.seconds:.0f}",
+                style="dim",
+            )
+        return table
+
+
+def label(run: "Run") -> str:
+    """A run in a few words.
+
+    >>> from cofire.experiments import Run
+    >>> label(Run("madelon", "set", 100, 1.0, 3))
+    'madelon set n=100 eps=1 seed 3'
+    """
+    options = {k: v for k, v in json.loads(run.options).items() if k != "file"}
+    words = [Path(run.data).name, run.method, f"n={run.hidden}"]
+    words += [] if run.epsilon is None else [f"eps={run.epsilon:g}"]
+    words += [f"seed {run.seed}"]
+    words += [] if run.split in (None, run.seed) else [f"split {run.split}"]
+    words += [json.dumps(options)] if options else []
+    return " ".join(words)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them.
+
+    >>> duration(42), duration(200), duration(9000)
+    ('42 s', '3 min', '2.5 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _done(campaign: "Campaign") -> str:
+    done = campaign.n_done_before + campaign.done
+    text = f"{done} of {campaign.n_runs} runs done"
+    if campaign.running:
+        text += f", {len(campaign.running)} running"
+    failed = campaign.n_failed_before + len(campaign.failed)
+    if failed:
+        text += f", {failed} failed"
+    return text
+
+
+def _rest(campaign: "Campaign") -> str:
+    if campaign.seconds_left is None:
+        return "no telling yet how long"
+    end = time.strftime("%H:%M", time.localtime(time.time() + campaign.seconds_left))
+    return f"about {duration(campaign.seconds_left)} to go, until {end}"

@@ -1,0 +1,157 @@
+"""What train, predict and evaluate share: models, rows of a file, errors in words."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from cofire.data.preprocess import Preprocessing
+    from cofire.data.tables import Reading
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A CSV, Parquet, NPZ, MAT or libsvm file, or a name that `cofire data "
+        "list` shows."
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        help="Column by name or number (default: the last one); key of an NPZ or MAT "
+        "file (default: y)."
+    ),
+]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
+]
+Separator = Annotated[
+    str | None, typer.Option(help="Between the values of a CSV file.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+
+@contextmanager
+def errors_in_words() -> Iterator[None]:
+    """End with a message and status 1 where a user's input is at fault."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        typer.echo(f"cofire: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+def tell(notes: list[str]) -> None:
+    """Say on stderr what a user should know."""
+    for note in notes:
+        typer.echo(f"cofire: note: {note}.", err=True)
+
+
+def parsed_options(texts: list[str], estimator: Any) -> dict[str, Any]:
+    """Parameters of an estimator out of name=value, the value JSON or else text."""
+    from cofire.errors import unknown_name
+
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--option {text}: expected name=value.")
+        if name not in estimator.get_params():
+            raise unknown_name("option", name, estimator.get_params().keys())
+        try:
+            found[name] = json.loads(value)
+        except json.JSONDecodeError:
+            found[name] = value
+    return found
+
+
+def is_named(data: str) -> bool:
+    """Whether DATA is a data set of the catalogue; a file's name has a point in it."""
+    from cofire.data import CATALOG
+    from cofire.errors import unknown_name
+
+    if data in CATALOG:
+        return True
+    if not Path(data).suffix and not Path(data).exists():
+        raise unknown_name("data set (nor is it a file)", data, CATALOG)
+    return False
+
+
+@dataclass(frozen=True)
+class Model:
+    """A saved model, and how rows become what it takes."""
+
+    estimator: Any
+    preprocessing: "Preprocessing"
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether it says classes, not quantities."""
+        return hasattr(self.estimator, "classes_")
+
+    def rows(self, data: str, reading: "Reading") -> tuple[Any, Any]:
+        """Read X as the network takes it, and y (None unless it was asked for).
+
+        Of a data set of the catalogue these are the rows to test with.
+        """
+        from cofire.data.prepare import paper_rows
+
+        if is_named(data):
+            dataset = paper_rows(data)
+            raw, y = dataset.X_test, dataset.y_test
+        else:
+            raw, y = self._file(Path(data), reading)
+        X, notes = self.preprocessing.transform(raw)
+        tell(notes)
+        if self._says_words and y is not None:
+            y = y.astype(str)
+        return X, y
+
+    def _file(self, path: Path, reading: "Reading") -> tuple[Any, Any]:
+        from dataclasses import replace
+
+        from cofire.data.tables import read_table
+
+        known = self.preprocessing
+        target = reading.target or known.target
+        words = {target} if self._says_words and target else set()
+        reading = replace(
+            reading,
+            target=target,
+            text=known.text_columns | words,
+            first_index=known.first_index,
+        )
+        table = read_table(path, reading)
+        return table.X, table.y
+
+    @property
+    def _says_words(self) -> bool:
+        return self.is_classifier and self.estimator.classes_.dtype.kind in "UO"
+
+
+def load_model(path: Path) -> Model:
+    """Read a model and its preprocessing; ModelFormatError if it is none."""
+    from cofire.data.preprocess import Preprocessing
+    from cofire.errors import ModelFormatError
+    from cofire.saving import load_with_document
+
+    estimator, document = load_with_document(path)
+    plain = document.get("preprocessing")
+    if plain is None:
+        preprocessing = Preprocessing.nothing(estimator)
+        # Columns have found their places by name before the estimator sees them.
+        if hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return Model(estimator, preprocessing)
+    try:
+        preprocessing = Preprocessing.from_dict(plain)
+        if preprocessing.steps.n_features != estimator.n_features_in_:
+            raise ValueError("it does not give as many features as the network takes")
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ModelFormatError(f"{path}: its preprocessing: {error}") from error
+    return Model(estimator, preprocessing)

@@ -1,0 +1,198 @@
+"""`cofire reproduce`: any table or figure of the paper; goes on where it stopped."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cofire.cli.runs import OUT, Out, open_store
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from cofire.experiments import Run, Store
+    from cofire.paper import Choice, Item
+    from cofire.paper.reproduce import Made
+
+
+def reproduce(
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="table1 ... table10, figure2 ... figure13, cost, fair; all."
+        ),
+    ] = None,
+    list_items: Annotated[
+        bool, typer.Option("--list", help="Name each, what it needs and what is done.")
+    ] = False,
+    datasets: Annotated[
+        list[str] | None, typer.Option(help="Only these data sets.")
+    ] = None,
+    methods: Annotated[
+        list[str] | None, typer.Option(help="Only these methods.")
+    ] = None,
+    hidden: Annotated[list[int] | None, typer.Option(help="Only these widths.")] = None,
+    epsilon: Annotated[
+        list[float] | None, typer.Option(help="Only these densities.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="No more than so many seeds.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=2, help="Instead of the paper's 500.")
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option(
+            "--quick",
+            help="A small part that ends in minutes, and says that it is one.",
+        ),
+    ] = False,
+    similarity: Annotated[
+        str, typer.Option(help="How CTRE searches: exact, screened or linear.")
+    ] = "exact",
+    program: Annotated[
+        bool,
+        typer.Option(
+            "--program",
+            help="With two accidents of the authors' program (docs).",
+        ),
+    ] = False,
+    out: Out = OUT,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Cores to use (all, if not given).")
+    ] = None,
+    only_write: Annotated[
+        bool, typer.Option("--only-write", help="Run nothing; write what is there.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what failed before.")
+    ] = False,
+) -> None:
+    """Make tables and figures of the paper, running whatever they still need.
+
+    Runs are kept in OUT/runs.sqlite as they finish: break it off at any time, the same
+    command goes on. Tables are written as Markdown, CSV and LaTeX with the paper's own
+    numbers beside ours, figures as PNG and SVG.
+
+        cofire reproduce --list
+        cofire reproduce table2 --quick
+        cofire reproduce table2 figure8 --datasets madelon --epsilon 1 --seeds 3
+    """
+    from rich.console import Console
+
+    from cofire.paper import ITEMS, Choice, item_named
+
+    console = Console(highlight=False)
+
+    def chosen(values: list[Any] | None) -> tuple[Any, ...] | None:
+        return tuple(values) if values else None
+
+    try:
+        choice = Choice(
+            data=chosen(datasets),
+            methods=chosen(methods),
+            hidden=chosen(hidden),
+            epsilon=chosen(epsilon),
+            seeds=seeds,
+            epochs=epochs,
+            similarity=similarity,
+            program=program,
+            quick=quick,
+        )
+        names = list(ITEMS) if items == ["all"] else items or []
+        wanted = [item_named(name) for name in names]
+    except ValueError as error:
+        typer.echo(f"cofire: {error}", err=True)
+        raise typer.Exit(2) from None
+    if list_items or not wanted:
+        _list(console, choice, out)
+        return
+    with open_store(out, create=True) as store:
+        for item in wanted:
+            if not only_write:
+                _run(console, item, choice, store, jobs, retry_failed)
+            _write(console, item, choice, store, out)
+
+
+def _run(
+    console: "Console",
+    item: "Item",
+    choice: "Choice",
+    store: "Store",
+    jobs: int | None,
+    retry_failed: bool,
+) -> None:
+    from cofire.cli.board import CampaignBoard
+    from cofire.experiments.runner import run_all
+
+    for stage in item.stages(choice, store):
+        with CampaignBoard(console) as board:
+            campaign = run_all(
+                stage,
+                store,
+                n_cores=jobs,
+                one_at_a_time=item.alone,
+                retry_failed=retry_failed,
+                watch=board.watch,
+            )
+        board.conclude(campaign)
+
+
+def _write(
+    console: "Console", item: "Item", choice: "Choice", store: "Store", out: Path
+) -> None:
+    from cofire.paper.reproduce import tabulate, write
+
+    made = tabulate(item, store, choice)
+    files = write(made, out)
+    console.print(f"\n[bold]{item.name}[/bold]: {item.title}", soft_wrap=True)
+    if not files and not made.undrawn:
+        console.print(
+            "  nothing to show yet: no run of it is done"
+            if made.n_runs
+            else "  it has nothing of what was asked for"
+        )
+        return
+    _print_tables(console, made)
+    for line in (*files, *([made.undrawn] if made.undrawn else [])):
+        console.print(f"  {line}", soft_wrap=True, markup=False)
+
+
+def _print_tables(console: "Console", made: "Made") -> None:
+    """What tables say of themselves, and those that fit on a screen."""
+    from cofire.report.table import to_markdown
+
+    for table in made.tables:
+        fits = len(table.rows) <= 40
+        text = to_markdown(table, heading=0) if fits else table.caption
+        console.print(text, soft_wrap=True, markup=False)
+
+
+def _list(console: "Console", choice: "Choice", out: Path) -> None:
+    from rich.table import Table
+
+    from cofire.paper import ITEMS
+
+    done: set[Run] = set()
+    if (out / "runs.sqlite").exists():
+        with open_store(out) as store:
+            done = _finished(store)
+    table = Table("", "what it shows", box=None)
+    for heading in ("runs", "done"):
+        table.add_column(heading, justify="right")
+    table.add_column("data sets")
+    for item in ITEMS.values():
+        runs = item.runs(choice)
+        data = list(dict.fromkeys(run.data for run in runs))
+        count = sum(run in done for run in runs)
+        table.add_row(
+            item.name, item.title, *map(str, (len(runs), count)), " ".join(data)
+        )
+    console.print(table)
+
+
+def _finished(store: "Store") -> "set[Run]":
+    from cofire.experiments.store import run_of
+
+    return {run_of(row) for row in store.rows(status="done")}

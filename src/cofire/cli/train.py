@@ -1,0 +1,201 @@
+"""`cofire train`: from a file to a tested model."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cofire.cli.inputs import (
+    AsJson,
+    Data,
+    NoHeader,
+    Separator,
+    Target,
+    errors_in_words,
+    is_named,
+    parsed_options,
+    tell,
+)
+
+if TYPE_CHECKING:
+    from cofire.data.training_rows import TrainingRows
+
+
+def train(
+    data: Data,
+    target: Target = None,
+    test: Annotated[
+        Path | None, typer.Option(help="File with the rows to test with.")
+    ] = None,
+    test_fraction: Annotated[
+        float | None,
+        typer.Option(help="Or the share of rows held out for it; 0: no test. [0.2]"),
+    ] = None,
+    task: Annotated[
+        str, typer.Option(help="auto, classification or regression.")
+    ] = "auto",
+    method: Annotated[
+        str | None, typer.Option(help="How connections change, such as set.")
+    ] = None,
+    hidden: Annotated[
+        list[int] | None, typer.Option(help="Sizes of the hidden layers.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Connections: epsilon * (n_in + n_out).")
+    ] = None,
+    density: Annotated[
+        float | None, typer.Option(help="Or the share of all connections.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Number of epochs.")] = None,
+    learning_rate: Annotated[float | None, typer.Option(help="Of the start.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows in a step.")] = None,
+    solver: Annotated[str | None, typer.Option(help="sgd or adam.")] = None,
+    activation: Annotated[
+        str | None, typer.Option(help="relu, leaky_relu, tanh or identity.")
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Strength of the decay.")] = None,
+    drop_fraction: Annotated[
+        float | None, typer.Option(help="Share of connections that move.")
+    ] = None,
+    similarity: Annotated[
+        str | None, typer.Option(help="Search: screened, exact or linear.")
+    ] = None,
+    early_stopping: Annotated[
+        bool, typer.Option("--early-stopping", help="Stop by rows held out for it.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
+    n_jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(help="Any other: name=value, as in momentum=0.8; JSON values."),
+    ] = None,
+    scale: Annotated[
+        str | None, typer.Option(help="standard (default), minmax or none.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="Fill gaps: mean, median or most_frequent.")
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option(help="Column of words that look like numbers.")
+    ] = None,
+    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
+    no_header: NoHeader = False,
+    separator: Separator = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The model's file (default: DATA.cofire).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train on a file or a named data set; test; save the model."""
+    parameters = {
+        "method": method,
+        "hidden_layer_sizes": tuple(hidden) if hidden else None,
+        "epsilon": epsilon,
+        "density": density,
+        "max_iter": epochs,
+        "learning_rate_init": learning_rate,
+        "batch_size": batch_size,
+        "solver": solver,
+        "activation": activation,
+        "alpha": alpha,
+        "drop_fraction": drop_fraction,
+        "similarity": similarity,
+        "early_stopping": early_stopping or None,
+        "random_state": seed,
+        "n_jobs": n_jobs,
+    }
+    given = {name: value for name, value in parameters.items() if value is not None}
+    from cofire.data.training_rows import FileOptions, TrainingRows
+
+    with errors_in_words():
+        files = FileOptions(
+            target=target,
+            test=test,
+            test_fraction=test_fraction,
+            scale=scale,
+            missing=missing,
+            categorical=tuple(categorical or ()),
+            drop=tuple(drop or ()),
+            header=not no_header,
+            separator=separator,
+        )
+        rows = (
+            TrainingRows.of_catalogue(data, files)
+            if is_named(data)
+            else TrainingRows.of_file(Path(data), files, task, seed)
+        )
+        tell(rows.notes)
+        estimator = _estimator(rows.task, given, option or [])
+        model = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
+        figures = _train(rows, estimator, model, as_json)
+    if as_json:
+        print(json.dumps(figures | {"data": data}, indent=1))
+    else:
+        print(_text(figures, estimator, rows))
+
+
+def _estimator(task: str, given: dict[str, Any], options: list[str]) -> Any:
+    from cofire import SparseMLPClassifier, SparseMLPRegressor
+
+    kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
+    estimator = kinds[task](**given)
+    return estimator.set_params(**parsed_options(options, estimator))
+
+
+def _train(
+    rows: "TrainingRows", estimator: Any, path: Path, quiet: bool
+) -> dict[str, Any]:
+    from rich.console import Console
+
+    from cofire.saving import save
+
+    estimator.verbose = int(Console().is_terminal and not quiet)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(rows.X, rows.y)
+    tell([str(warning.message).rstrip(".") for warning in caught])
+    estimator.verbose = 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save(estimator, path, preprocessing=rows.preprocessing.to_dict())
+    return {
+        "model": str(path),
+        "task": rows.task,
+        "target": rows.preprocessing.target,
+        "classes": _classes(estimator),
+        "train_rows": len(rows.y),
+        "test_rows": 0 if rows.y_test is None else len(rows.y_test),
+        "preprocessing": rows.preprocessing.summary(),
+        "score": "accuracy" if rows.task == "classification" else "R^2",
+        "test_score": rows.test_score(estimator),
+        "validation_score": estimator.best_validation_score_,
+        "receipt": estimator.receipt_.to_dict(),
+    }
+
+
+def _classes(estimator: Any) -> list[str] | None:
+    classes = getattr(estimator, "classes_", None)
+    return None if classes is None else classes.astype(str).tolist()
+
+
+def _text(figures: dict[str, Any], estimator: Any, rows: "TrainingRows") -> str:
+    kind = figures["task"]
+    if figures["classes"]:
+        kind += f", {len(figures['classes'])} classes"
+    target = f"target {figures['target']!r}: " if figures["target"] else ""
+    score = "no rows were held out to test with"
+    if figures["test_score"] is not None:
+        score = f"test {figures['score']} {figures['test_score']:.4f}"
+    return "\n".join(
+        [
+            f"{target}{kind}",
+            f"{figures['train_rows']} rows to train on, {figures['test_rows']} to test",
+            figures["preprocessing"],
+            "",
+            score,
+            "",
+            str(estimator.receipt_),
+            f"saved: {figures['model']}",
+        ]
+    )

@@ -1,0 +1,310 @@
+"""train, predict, evaluate, info, data: what a user does on the command line."""
+
+import csv
+import io
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import cofire
+from cofire import container
+from cofire.cli import app
+from cofire.data import CATALOG, catalog
+from cofire.data.preprocess import Preprocessing
+from cofire.data.tables import Table
+from cofire.saving import load_with_document
+
+SMALL = ("--hidden", 20, "--hidden", 20, "--epochs", 15, "--n-jobs", 1)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def done(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("cofire: ") and "Traceback" not in result.stderr
+    return result.stderr
+
+
+def fruit(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "length": rng.normal(5, 2, n),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "weight": rng.normal(50, 9, n),
+        }
+    )
+    score = frame.length + 3 * (frame.colour == "red")
+    frame["kind"] = np.select([score > 7, score > 5], ["large", "middle"], "small")
+    frame.loc[rng.choice(n, 9, False), "weight"] = np.nan
+    frame.loc[rng.choice(n, 5, False), "colour"] = None
+    return frame
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COFIRE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    fruit().to_csv("fruit.csv", index=False)
+    fruit(50, seed=1).to_csv("new.csv", index=False)
+    return tmp_path
+
+
+def predictions(*arguments):
+    return list(csv.DictReader(io.StringIO(done("predict", *arguments).stdout)))
+
+
+def test_the_round_trip_of_a_csv_file():
+    """Text labels, a column of words, gaps: the file's model is the one in memory."""
+    done("train", "fruit.csv", "--missing", "mean", "--test-fraction", 0, *SMALL)
+    frame, new = fruit(), fruit(50, seed=1)
+    table = Table(frame.drop(columns="kind"), frame.kind.to_numpy(), "kind")
+    steps = Preprocessing.fit(table, missing="mean")
+    model = cofire.SparseMLPClassifier((20, 20), max_iter=15, random_state=0)
+    model.fit(steps.transform(table.X)[0], frame.kind.to_numpy().astype(str))
+    X = steps.transform(new)[0]
+
+    rows = predictions("fruit.cofire", "new.csv", "--proba")
+    assert [row["prediction"] for row in rows] == model.predict(X).tolist()
+    for i, label in enumerate(model.classes_):
+        found = [float(row[f"probability_{label}"]) for row in rows]
+        assert found == model.predict_proba(X)[:, i].tolist()
+    figures = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
+    assert figures["accuracy"] == model.score(X, new.kind.to_numpy().astype(str))
+    assert figures["rows"] == 50 and len(figures["confusion"]) == 3
+
+
+def test_train_says_how_good_it_is_and_what_it_costs(own_folder):
+    result = done("train", "fruit.csv", "--missing", "median", *SMALL)
+    for text in (
+        "target 'kind': classification, 3 classes",
+        "160 rows to train on, 40 to test",
+        "2 columns of numbers, 1 of words",
+        "test accuracy 0.",
+        "dense twin",
+        "saved: fruit.cofire",
+    ):
+        assert text in result.stdout
+    assert "\x1b" not in result.stdout
+    shown = done("info", "fruit.cofire").stdout
+    assert "missing values filled with the median" in shown and "kind" in shown
+    facts = json.loads(done("info", "fruit.cofire", "--json").stdout)
+    assert facts["target"] == "kind" and "1 of words" in facts["preprocessing"]
+
+
+def test_train_in_json_and_again_with_the_same_bits():
+    arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL, "--json")
+    first = json.loads(done(*arguments, "--out", "deep/a.cofire").stdout)
+    second = json.loads(done(*arguments, "--out", "b.cofire").stdout)
+    assert first["model"] == os.path.join("deep", "a.cofire")
+    assert first["test_score"] == second["test_score"]
+    assert first["test_rows"] == 40 and first["task"] == "classification"
+    assert first["receipt"]["epochs"] == 15
+    (a, weights), (_, again) = (container.read(r["model"]) for r in (first, second))
+    assert all(np.array_equal(weights[name], again[name]) for name in weights)
+    assert a["preprocessing"]["columns"][1]["categories"] == ["blue", "green", "red"]
+
+
+def test_it_learns():
+    arguments = ("--missing", "mean", *SMALL, "--epochs", 150, "--learning-rate", 0.05)
+    found = json.loads(done("train", "fruit.csv", *arguments, "--json").stdout)
+    assert found["test_score"] > 0.75
+
+
+def test_the_rows_to_test_with_may_be_a_file():
+    arguments = ("--missing", "mean", *SMALL, "--json")
+    found = json.loads(
+        done("train", "fruit.csv", "--test", "new.csv", *arguments).stdout
+    )
+    assert (found["train_rows"], found["test_rows"]) == (200, 50)
+    scored = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
+    assert scored["accuracy"] == found["test_score"]
+    both = ("--test", "new.csv", "--test-fraction", 0.1)
+    assert "leave one" in refused("train", "fruit.csv", *both)
+
+
+def test_a_regressor():
+    arguments = ("train", "fruit.csv", "--target", "length", "--missing", "mean")
+    result = done(*arguments, *SMALL)
+    assert "target 'length': regression" in result.stdout
+    assert "test R^2" in result.stdout
+    figures = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
+    assert figures.keys() == {"rows", "r2", "rmse"}
+    assert "RMSE" in done("evaluate", "fruit.cofire", "new.csv").stdout
+    rows = predictions("fruit.cofire", "new.csv")
+    assert len(rows) == 50 and isinstance(float(rows[0]["prediction"]), float)
+    assert "--proba" in refused("predict", "fruit.cofire", "new.csv", "--proba")
+
+
+def test_evaluate_shows_every_class():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    text = done("evaluate", "fruit.cofire", "new.csv").stdout
+    assert text.startswith("accuracy 0.") and "predicted" in text
+    for name in ("large", "middle", "small"):
+        assert text.count(name) == 3  # a row of figures, a row and a column of counts
+
+
+def test_a_file_to_predict_for_need_not_have_the_target():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    expected = predictions("fruit.cofire", "new.csv")
+    pd.read_csv("new.csv")[["weight", "colour", "length"]].to_csv("x.csv", index=False)
+    assert predictions("fruit.cofire", "x.csv") == expected
+    assert "'kind'" in refused("evaluate", "fruit.cofire", "x.csv")
+    pd.read_csv("new.csv").drop(columns="weight").to_csv("x.csv", index=False)
+    assert "'weight'" in refused("predict", "fruit.cofire", "x.csv")
+
+
+def test_what_is_new_in_a_file_is_said():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    frame = pd.read_csv("new.csv").assign(price=3)
+    frame.loc[0, "colour"] = "mauve"
+    frame.to_csv("x.csv", index=False)
+    result = done("predict", "fruit.cofire", "x.csv")
+    assert "'mauve'" in result.stderr and "'price'" in result.stderr
+    assert len(result.stdout.splitlines()) == 51
+
+
+def test_words_that_look_like_numbers_stay_words():
+    frame = pd.DataFrame({"code": ["1", "2", "x"] * 20, "size": range(60)})
+    frame.assign(y=["1", "2", "b"] * 20).to_csv("a.csv", index=False)
+    done("train", "a.csv", *SMALL, "--test-fraction", 0)
+    pd.DataFrame({"code": [1, 2], "size": [1, 2], "y": [1, 2]}).to_csv("b.csv")
+    assert "mauve" not in done("predict", "a.cofire", "b.csv").stderr
+    result = done("evaluate", "a.cofire", "b.csv", "--json")
+    assert json.loads(result.stdout)["classes"].keys() >= {"1", "2"}
+    assert "did not see" not in result.stderr
+
+
+def test_other_options_of_the_estimator(own_folder):
+    arguments = ("--method", "set", "--option", "shuffle=false", "--epsilon", 2)
+    more = ("--early-stopping", "--drop", "weight", "--missing", "most_frequent")
+    more += ("--option", "momentum=0.5", "--option", "init=glorot")
+    done("train", "fruit.csv", *SMALL, *arguments, *more)
+    model, _ = load_with_document(own_folder / "fruit.cofire")
+    assert (model.momentum, model.shuffle, model.method) == (0.5, False, "set")
+    assert model.init == "glorot"
+    assert model.early_stopping and model.epsilon == 2 and model.n_features_in_ == 4
+    assert model.verbose == 0 and model.random_state == 0
+
+
+def test_libsvm_and_npz_files():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.5)
+    y = (X[:, 0] > 0).astype(int)
+    dump_svmlight_file(X, y, "a.libsvm", zero_based=False)
+    dump_svmlight_file(X[:5, :3], y[:5], "b.libsvm", zero_based=False)
+    done("train", "a.libsvm", *SMALL)
+    assert len(predictions("a.cofire", "b.libsvm")) == 5
+    np.savez("c.npz", X=X, y=y)
+    done("train", "c.npz", *SMALL, "--scale", "minmax")
+    assert "accuracy" in done("evaluate", "c.cofire", "c.npz").stdout
+
+
+def test_a_named_data_set_gets_the_papers_preprocessing():
+    result = done("train", "madelon", *SMALL, "--json")
+    found = json.loads(result.stdout)
+    assert (found["train_rows"], found["test_rows"]) == (2000, 600)
+    assert "paper" in found["preprocessing"] and found["model"] == "madelon.cofire"
+    scored = json.loads(done("evaluate", "madelon.cofire", "madelon", "--json").stdout)
+    assert scored["accuracy"] == found["test_score"]
+    assert len(predictions("madelon.cofire", "madelon")) == 600
+    raw = catalog.load("madelon")
+    np.savez("raw.npz", X=raw.X_test, y=raw.y_test)
+    scored = json.loads(done("evaluate", "madelon.cofire", "raw.npz", "--json").stdout)
+    assert scored["accuracy"] == found["test_score"]
+
+
+def test_models_that_were_saved_in_python():
+    frame = fruit().dropna()[["length", "weight", "kind"]]
+    X, y = frame[["length", "weight"]], frame.kind.to_numpy().astype(str)
+    model = cofire.SparseMLPClassifier((9,), epsilon=1, max_iter=2, random_state=0)
+    model.fit(X, y).save("names.cofire")
+    model.fit(X.to_numpy(), y).save("none.cofire")
+    frame.to_csv("a.csv", index=False)
+    for name in ("names.cofire", "none.cofire"):
+        rows = predictions(name, "a.csv", "--target", "kind")
+        assert [row["prediction"] for row in rows] == model.predict(
+            X.to_numpy()
+        ).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing.csv",), "nothing.csv: there is no such file"),
+        (("madelom",), "Did you mean 'madelon'?"),
+        (("fruit.csv",), "values are missing in 'weight'"),
+        (("fruit.csv", "--missing", "zero"), "unknown missing 'zero'"),
+        (("fruit.csv", "--target", "kinds"), "Did you mean 'kind'?"),
+        (("fruit.csv", "--task", "guess"), "unknown task 'guess'"),
+        (("fruit.csv", "--task", "regression"), "is text, such as"),
+        (("fruit.csv", "--drop", "wait"), "unknown column (--drop) 'wait'"),
+        (("fruit.csv", "--test-fraction", "1.5"), "--test-fraction must be"),
+        (("fruit.csv", "--missing", "mean", "--option", "a"), "expected name=value"),
+        (("fruit.csv", "--missing", "mean", "--option", "moment=1"), "'momentum'"),
+        (("fruit.csv", "--missing", "mean", "--method", "sett"), "'set'"),
+        (("fruit.csv", "--missing", "mean", "--epsilon", "-1"), "epsilon"),
+        (("madelon", "--scale", "minmax"), "--scale is for files"),
+    ],
+)
+def test_train_refuses_in_words_and_writes_nothing(arguments, message, own_folder):
+    before = sorted(own_folder.iterdir())
+    assert message in refused("train", *arguments)
+    assert sorted(own_folder.iterdir()) == before
+
+
+def test_an_old_file_survives_a_failure(own_folder):
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    (own_folder / "out.csv").write_text("old")
+    (own_folder / "bad.csv").write_text("length\n1\n")
+    refused("predict", "fruit.cofire", "bad.csv", "--out", "out.csv")
+    assert (own_folder / "out.csv").read_text() == "old"
+    done("predict", "fruit.cofire", "new.csv", "--out", "out.csv")
+    assert len((own_folder / "out.csv").read_text().splitlines()) == 51
+    assert not list(own_folder.glob(".*"))
+
+
+def test_a_forged_preprocessing_is_refused(own_folder):
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    document, tensors = container.read("fruit.cofire")
+    for name in ("format", "tensors"):
+        document.pop(name)
+    for change in ([], {"columns": 3}, {**document["preprocessing"], "columns": []}):
+        container.write("x.cofire", document | {"preprocessing": change}, tensors)
+        assert "its preprocessing" in refused("predict", "x.cofire", "new.csv")
+        assert "its preprocessing" in refused("info", "x.cofire")
+
+
+def test_data_list():
+    text = done("data", "list").stdout
+    assert "madelon.npz" in text and text.count("not here") == 7
+    rows = json.loads(done("data", "list", "--json").stdout)
+    assert [row["name"] for row in rows] == list(CATALOG)
+    assert rows[0]["bytes"] == 1133294 and rows[1]["path"] is None
+    assert (rows[1]["rows"], rows[1]["features"], rows[1]["classes"]) == (7797, 617, 26)
+
+
+def test_data_fetch(own_folder, monkeypatch):
+    assert "madelon.npz" in done("data", "fetch", "madelon").stdout
+    assert "unknown data set 'madelom'" in refused("data", "fetch", "madelom")
+    asked = []
+    monkeypatch.setattr(
+        "cofire.data.fetch", lambda name, to, watch: asked.append((name, to)) or "x"
+    )
+    done("data", "fetch", "all", "--to", own_folder)
+    assert asked == [(name, own_folder) for name in CATALOG]
