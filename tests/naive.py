@@ -117,3 +117,39 @@ def rarity(X):
     """For each row, in how many rows its rarest feature is not 0; all without one."""
     count = (X != 0).sum(axis=0)
     return [min((int(count[f]) for f in np.flatnonzero(x)), default=len(X)) for x in X]
+
+
+# ---- images as training sees them ----------------------------------------------------
+
+
+def look(row, augmentation, seed, epoch):
+    """How a row is seen in an epoch: whether flipped, pixels down, pixels right."""
+    lot = [int(n) for n in lots(3 * row + np.arange(3), seed, 2**29, epoch)]
+    down, right = (
+        lot[k] * (2 * most + 1) // 2**32 - most
+        for k, most in ((1, augmentation.pixels[0]), (2, augmentation.pixels[1]))
+    )
+    return augmentation.flip and lot[0] % 2 == 1, down, right
+
+
+def moved(image, flipped, down, right):
+    """An image (height, width, channels), flipped, then moved, the edges repeated."""
+    height, width, channels = image.shape
+    result = np.empty_like(image)
+    for y in range(height):
+        for x in range(width):
+            from_y = min(max(y - down, 0), height - 1)
+            from_x = min(max(x - right, 0), width - 1)
+            if flipped:
+                from_x = width - 1 - from_x
+            for c in range(channels):
+                result[y, x, c] = image[from_y, from_x, c]
+    return result
+
+
+def augmented(X, augmentation, seed, epoch):
+    """A copy of all rows as they are seen in an epoch."""
+    shape = (augmentation.height, augmentation.width, augmentation.channels)
+    looks = [look(row, augmentation, seed, epoch) for row in range(len(X))]
+    seen = [moved(x.reshape(shape), *how) for x, how in zip(X, looks, strict=True)]
+    return np.stack(seen).reshape(X.shape)

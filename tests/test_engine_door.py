@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from cofire import engine
+from cofire import Augmentation, engine
 from cofire.engine import _native
 from cofire.optimizers import SGD, Adam
 from engine_cases import Case, Samples, random_network
@@ -26,6 +26,7 @@ def arguments(output="softmax"):
         "order": case.order,
         "batch_size": 16,
         "sample_weight": case.sample_weight,
+        "augmentation": None,
     }
 
 
@@ -77,6 +78,9 @@ WRONG = {
     "too few weights": ("sample_weight", lambda a: a[:-1]),
     "no batch": ("batch_size", lambda n: 0),
     "half a batch": ("batch_size", lambda n: 16.5),
+    "images of another size": ("augmentation", lambda _: Augmentation(8, 2)),
+    "images of other channels": ("augmentation", lambda _: Augmentation(3, 3, 2)),
+    "images without end": ("augmentation", lambda _: Augmentation(2**62, 3, 3)),
     "other rows": ("rows", lambda r: engine.Rows(np.zeros((N_ROWS, 8), np.float32))),
 }
 
@@ -86,6 +90,12 @@ def test_a_wrong_argument_is_refused(name):
     right = arguments()
     argument, wrong = WRONG[name]
     assert_refused(right | {argument: wrong(right[argument])})
+
+
+@pytest.mark.parametrize("moves", [(3, 0), (0, 3), (-1, 0), (0, -1), (0, 2**62)])
+def test_a_shift_beyond_the_image_is_refused(moves, monkeypatch):
+    monkeypatch.setattr(Augmentation, "pixels", moves)
+    assert_refused(arguments() | {"augmentation": Augmentation(3, 3)})
 
 
 WRONG_TARGETS = {

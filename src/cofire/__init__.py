@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cofire import profiles
+    from cofire.augmentation import Augmentation
     from cofire.checkup import doctor
     from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
     from cofire.methods import METHODS
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS",
+    "Augmentation",
     "SparseMLPClassifier",
     "SparseMLPRegressor",
     "doctor",
@@ -25,6 +27,7 @@ __all__ = [
 # need not wait for scikit-learn: 0.1 s, where `import sklearn` alone takes 1.0 s
 # (time cofire --help; python -X importtime -c "import sklearn").
 _HOMES = {
+    "Augmentation": "cofire.augmentation",
     "METHODS": "cofire.methods",
     "SparseMLPClassifier": "cofire.estimators",
     "SparseMLPRegressor": "cofire.estimators",

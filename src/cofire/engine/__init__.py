@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 import cofire.engine._native as _native
+from cofire.augmentation import Augmentation
 from cofire.errors import DivergenceError
 from cofire.layer import SparseLayer
 from cofire.network import SparseNetwork
@@ -112,12 +113,17 @@ def train_epoch(
     batch_size: int,
     sample_weight: np.ndarray | None = None,
     drop_last: bool = False,
+    augmentation: Augmentation | None = None,
+    seed: int = 0,
+    epoch: int = 0,
     n_threads: int = 1,
 ) -> EpochStats:
     """Train the network in place on the rows in `order`, batch after batch.
 
     `targets` are int32 class numbers (n_rows,) for a softmax output, else float32
-    (n_rows, n_out). The same bits come out for any `n_threads`. A loss or weight that
+    (n_rows, n_out). With `augmentation` the rows, floats or bytes, are seen as it says,
+    by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by where
+    they came to. The same bits come out for any `n_threads`. A loss or weight that
     is not finite raises `DivergenceError` and leaves network and optimiser as they
     were before the epoch.
     """
@@ -135,6 +141,7 @@ def train_epoch(
             order=order,
             batch_size=batch_size,
             drop_last=drop_last,
+            augmentation=_native_augmentation(augmentation, seed, epoch),
             optimizer=native_optimizer,
             n_threads=n_threads,
         )
@@ -304,6 +311,24 @@ def hashed_places(
     )
     found = [places[:n] for places, n in zip(places, n_found, strict=True)]
     return found, multiply_adds
+
+
+def _native_augmentation(
+    augmentation: Augmentation | None, seed: int, epoch: int
+) -> Any:
+    if augmentation is None:
+        return None
+    max_down, max_right = augmentation.pixels
+    return _native.Augmentation(
+        height=int(augmentation.height),
+        width=int(augmentation.width),
+        channels=int(augmentation.channels),
+        max_down=max_down,
+        max_right=max_right,
+        flip=bool(augmentation.flip),
+        seed=seed,
+        epoch=epoch,
+    )
 
 
 def _native_layers(

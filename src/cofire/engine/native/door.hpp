@@ -194,6 +194,19 @@ inline Targets targets_of(nb::handle targets, Loss loss, int64_t n_out, int64_t 
     return wanted;
 }
 
+// Whether the rows are images of this shape, and no shift leaves nothing of them.
+inline void check_images(const Rows& rows, const Augmentation& a) {
+    if (rows.kind == Rows::Kind::sparse)
+        throw nb::value_error("augmentation: sparse rows are no images");
+    // By division: the product of any three numbers need not be one.
+    const int64_t n = rows.n_features;
+    if (a.height < 1 || a.width < 1 || a.channels < 1 || n % a.height != 0 ||
+        n / a.height % a.width != 0 || n / a.height / a.width != a.channels)
+        throw nb::value_error("augmentation: rows are not height * width * channels features");
+    if (a.max_down < 0 || a.max_down >= a.height || a.max_right < 0 || a.max_right >= a.width)
+        throw nb::value_error("augmentation: a shift beyond the image");
+}
+
 // What module_search.cpp adds to the module.
 void add_search(nb::module_& m);
 

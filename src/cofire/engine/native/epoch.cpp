@@ -61,6 +61,7 @@ public:
         n_threads_ = std::clamp(n_threads, 1, n_groups);
         for (int t = 0; t < n_threads_; t++) {
             spaces_.emplace_back(plan_, tile_size);
+            if (batches.augmentation != nullptr) scratch_.emplace_back(rows.n_features * tile_size);
             fired_.emplace_back();
             for (int64_t n : plan_.n_live) fired_.back().emplace_back(n, uint8_t{0});
         }
@@ -119,6 +120,7 @@ private:
     int n_threads_ = 1;
 
     std::vector<TileSpace> spaces_;                         // per thread
+    std::vector<Floats> scratch_;                           // per thread, for augmentation
     std::vector<std::vector<std::vector<uint8_t>>> fired_;  // per thread and level
     std::vector<Floats> group_targets_;                     // per group
     std::vector<GradientSums> sums_;                        // per group
@@ -245,7 +247,12 @@ private:
         std::vector<Floats>& level = spaces_[thread].level;
         const int last = plan_.n_layers();
 
-        rows_.gather(kernels_, ids, n, n8, next_ids, plan_.live_at[0].data(), level[0].data());
+        const int32_t* destination = plan_.live_at[0].data();
+        if (batches_.augmentation == nullptr)
+            rows_.gather(kernels_, ids, n, n8, next_ids, destination, level[0].data());
+        else
+            batches_.augmentation->gather(rows_, kernels_, ids, n, n8, destination,
+                                          scratch_[thread].data(), level[0].data());
         forward_through(plan_, kernels_, n8, spaces_[thread]);
         const double loss = loss_and_delta(ids, n, n8, group, level[last].data());
         if (!std::isfinite(loss) && group_bad_layer_[group] < 0)
@@ -254,7 +261,7 @@ private:
 
         exact_ ? backward_exact(ids, n, n8, group, thread)
                : backward(n8, group, thread, accumulate);
-        rows_.clear(ids, n, n8, plan_.live_at[0].data(), level[0].data());
+        rows_.clear(ids, n, n8, destination, level[0].data());
     }
 
     void backward(int n8, int group, int thread, bool accumulate) {

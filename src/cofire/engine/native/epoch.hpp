@@ -4,6 +4,7 @@
 #include <functional>
 #include <vector>
 
+#include "augmentation.hpp"
 #include "plan.hpp"
 #include "rows.hpp"
 #include "targets.hpp"
@@ -13,7 +14,8 @@ namespace cofire {
 struct Batches {
     const int64_t* order = nullptr;  // row numbers, batch after batch
     int64_t n_rows = 0, batch_size = 0;
-    bool drop_last = false;  // leave out a last batch that is not full
+    bool drop_last = false;                      // leave out a last batch that is not full
+    const Augmentation* augmentation = nullptr;  // of dense rows, or none
 };
 
 struct Optimizer {

@@ -9,7 +9,8 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
                           const OwnedRows& rows, nb::object targets,
                           std::optional<Array1<const float>> sample_weight,
                           Array1<const int64_t> order, int64_t batch_size, bool drop_last,
-                          Optimizer& optimizer, int n_threads) {
+                          std::optional<Augmentation> augmentation, Optimizer& optimizer,
+                          int n_threads) {
     const std::vector<LayerView> views = layer_views(layers, Access::write);
     for (const LayerView& v : views)
         for (const ParameterView& p : {v.weights, v.bias})
@@ -25,7 +26,9 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
     for (std::size_t i = 0; i < order.shape(0); i++)
         if (order.data()[i] < 0 || order.data()[i] >= rows.view.n_rows)
             throw nb::value_error("order: a row that does not exist");
-    Batches batches{order.data(), static_cast<int64_t>(order.shape(0)), batch_size, drop_last};
+    if (augmentation) check_images(rows.view, *augmentation);
+    Batches batches{order.data(), static_cast<int64_t>(order.shape(0)), batch_size, drop_last,
+                    augmentation ? &*augmentation : nullptr};
 
     EpochResult result;
     {
@@ -91,9 +94,20 @@ NB_MODULE(_native, m) {
             "epsilon"_a = 1e-8f, "steps_done"_a = 0)
         .def_ro("steps_done", &Optimizer::steps_done);
 
+    nb::class_<Augmentation>(m, "Augmentation")
+        .def(
+            "__init__",
+            [](Augmentation* self, int64_t height, int64_t width, int64_t channels,
+               int64_t max_down, int64_t max_right, bool flip, uint64_t seed, uint64_t epoch) {
+                new (self)
+                    Augmentation{height, width, channels, max_down, max_right, flip, seed, epoch};
+            },
+            nb::kw_only(), "height"_a, "width"_a, "channels"_a, "max_down"_a, "max_right"_a,
+            "flip"_a, "seed"_a, "epoch"_a);
+
     m.def("train_epoch", py_train_epoch, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "targets"_a, "sample_weight"_a.noconvert().none(), "order"_a.noconvert(),
-          "batch_size"_a, "drop_last"_a, "optimizer"_a, "n_threads"_a);
+          "batch_size"_a, "drop_last"_a, "augmentation"_a.none(), "optimizer"_a, "n_threads"_a);
     m.def("predict", py_predict, nb::kw_only(), "layers"_a, "activation"_a, "output"_a, "rows"_a,
           "out"_a.noconvert(), "n_threads"_a);
     add_search(m);
