@@ -65,7 +65,7 @@ sanitize: .venv-sanitize/ready
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python -m pytest -m "not slow" --hypothesis-profile=ci \
 	  --capture=sys -p no:faulthandler \
-	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_gradients.py) $(ARGS)
+	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_gradients.py tests/test_augmentation.py) $(ARGS)
 
 clean:
 	rm -rf .venv .venv-build .venv-test .venv-bench .venv-sanitize build dist

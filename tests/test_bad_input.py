@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from cofire import SparseMLPClassifier, SparseMLPRegressor
+from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor
 from cofire.callbacks import Monitor
 from cofire.errors import DivergenceError
 from cofire.methods.set import SET
@@ -261,6 +261,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "random_state": [-1, 0.5, "seed"],
         "n_jobs": [0, 1.5, "all"],
         "similarity": [None],
+        "augmentation": ["flip", 3, (4, 3), Augmentation, Augmentation(4, 4)],
         "callbacks": [None, 3, Monitor, [Monitor], [print]],
         "verbose": [-1, "loud"],
     }.items(),
@@ -408,6 +409,7 @@ def test_a_refusal_leaves_a_fitted_estimator_as_it_was(of):
     check(fit, n_jobs=0)
     check(fit, method="nothing")
     check(fit, callbacks=[print])
+    check(fit, augmentation=Augmentation(3, 4))
     check(fit, last_batch="drop", batch_size=1000)
     check(fit, early_stopping=True, validation_fraction=0.999)
     check(lambda: model.partial_fit(X, other), solver="adam")

@@ -76,6 +76,7 @@ def test_the_defaults_that_were_promised(of):
         "random_state": None,
         "n_jobs": None,
         "similarity": "screened",
+        "augmentation": None,
         "callbacks": (),
         "verbose": 0,
     }

@@ -20,7 +20,13 @@ from safetensors.numpy import save as safetensors_bytes
 from sklearn.exceptions import NotFittedError
 
 import cofire
-from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor, container
+from cofire import (
+    METHODS,
+    Augmentation,
+    SparseMLPClassifier,
+    SparseMLPRegressor,
+    container,
+)
 from cofire.callbacks import Monitor
 from cofire.errors import ModelFormatError
 from cofire.methods.set import SET
@@ -104,6 +110,9 @@ FITTED = {
     "method object": lambda: classifier(
         method=SET(new_values="zero", returning="kept")
     ).fit(X, NUMBER),
+    "images": lambda: classifier(augmentation=Augmentation(1, 7, shift=0.3)).fit(
+        X, NUMBER
+    ),
     "class weights": lambda: classifier(class_weight={0: 1, 1: 2.5, 2: 1}).fit(
         X, NUMBER
     ),
@@ -551,6 +560,9 @@ def edited(name, place, value):
     return array(name, change)
 
 
+IMAGE, TALL, DEEP = {"height": 1, "width": 7}, {"height": 0.5}, {"depth": 3}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -563,6 +575,12 @@ def edited(name, place, value):
         put("parameters", "method", {"name": "os", "settings": {}}),
         put("parameters", "method", {"name": "set"}),
         put("parameters", "method", {"name": "set", "settings": {"new_values": 1}}),
+        put("parameters", "augmentation", "images"),
+        put("parameters", "augmentation", "posix"),
+        put("parameters", "augmentation", {"name": "set", "settings": {}}),
+        put("parameters", "augmentation", {"name": "images", "settings": {}}),
+        put("parameters", "augmentation", {"name": "images", "settings": IMAGE | TALL}),
+        put("parameters", "augmentation", {"name": "images", "settings": IMAGE | DEEP}),
         put("parameters", "activation", "exec"),
         put("parameters", "alpha", -1),
         put("parameters", "alpha", "0"),

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from cofire import __version__, container
+from cofire.augmentation import Augmentation
 from cofire.container import Document
 from cofire.errors import ModelFormatError, unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
@@ -39,6 +40,7 @@ _TARGETS = {
 _OBJECTS: dict[str, tuple[type, Callable[[], dict[str, type]]]] = {
     "method": (Method, lambda: dict(METHODS.loaded())),
     "similarity": (Similarity, lambda: dict(SIMILARITIES)),
+    "augmentation": (Augmentation, lambda: {"images": Augmentation}),
 }
 _MALFORMED = (
     *(ValueError, TypeError, LookupError),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cofire import engine
+from cofire.augmentation import Augmentation
 from cofire.methods import Method, Moment
 from cofire.network import SparseNetwork
 from cofire.optimizers import Optimizer
@@ -59,6 +60,7 @@ class Settings:
     n_threads: int
     alpha: float = 0.0
     similarity: Similarity = Exact()
+    augmentation: Augmentation | None = None
 
 
 @dataclass

@@ -69,6 +69,9 @@ def _train_epoch(progress: Progress, data: TrainingData, settings: Settings) -> 
             batch_size=settings.batch_size,
             sample_weight=data.sample_weight,
             drop_last=settings.drop_last,
+            augmentation=settings.augmentation,
+            seed=progress.seed,
+            epoch=epoch,
             n_threads=settings.n_threads,
         )
     except DivergenceError as error:

@@ -96,6 +96,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         try:
             self._check_parameters()
             X, y = self._validate(X, y, reset=not go_on)
+            self._check_images(X)
             if go_on:
                 self._check_classes_unchanged(classes)
             else:
@@ -158,6 +159,21 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             )
         weight = self._class_weights(y, weight)
         return None if weight is None else weight.astype(np.float32)
+
+    def _check_images(self, X: Any) -> None:
+        images = self.augmentation
+        if images is None:
+            return
+        if scipy.sparse.issparse(X):
+            raise ValueError(
+                "augmentation moves the pixels of images and does not go with a sparse "
+                "X; give a dense one (float32 or uint8), or augmentation=None."
+            )
+        if images.n_features != X.shape[1]:
+            raise ValueError(
+                f"augmentation={images!r} is for rows of height * width * channels = "
+                f"{images.n_features} features, X has {X.shape[1]}."
+            )
 
     def _check_there_is_a_batch(self, n_rows: int) -> None:
         if self.last_batch == "drop" and n_rows < self.batch_size:

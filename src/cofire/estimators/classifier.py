@@ -12,6 +12,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
+from cofire.augmentation import Augmentation
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
@@ -89,6 +90,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     similarity : {"screened", "exact", "linear"} or cofire.similarity.Similarity
         How pairs of neurons that fire alike are searched: nearly the best for a small
         part of the price, the very best, or good ones in layers of any width.
+    augmentation : cofire.Augmentation, optional
+        For rows that are images: training sees them flipped and shifted at random,
+        otherwise in every epoch. X must not be sparse.
     callbacks : sequence of cofire.callbacks.Callback
     verbose : int
         1 shows a progress bar.
@@ -160,6 +164,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         random_state: Any = None,
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
+        augmentation: Augmentation | None = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -195,6 +200,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             random_state=random_state,
             n_jobs=n_jobs,
             similarity=similarity,
+            augmentation=augmentation,
             callbacks=callbacks,
             verbose=verbose,
         )

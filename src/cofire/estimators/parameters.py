@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from cofire.augmentation import Augmentation
 from cofire.callbacks import Callback
 from cofire.errors import unknown_name
 from cofire.methods import METHODS, Method, make_method
@@ -79,6 +80,7 @@ class SparseMLPParameters(BaseEstimator):
         "random_state": ["random_state"],
         "n_jobs": [Integral, None],
         "similarity": [str, Similarity],
+        "augmentation": [Augmentation, None],
         "callbacks": ["array-like"],
         "verbose": ["verbose"],
     }
@@ -117,6 +119,7 @@ class SparseMLPParameters(BaseEstimator):
         random_state: Any,
         n_jobs: int | None,
         similarity: str | Similarity,
+        augmentation: Augmentation | None,
         callbacks: Any,
         verbose: int,
     ) -> None:
@@ -151,6 +154,7 @@ class SparseMLPParameters(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.similarity = similarity
+        self.augmentation = augmentation
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -248,4 +252,5 @@ class SparseMLPParameters(BaseEstimator):
             n_threads=n_threads(self.n_jobs),
             alpha=0.0 if self.decoupled_decay else self.alpha,
             similarity=make_similarity(self.similarity),
+            augmentation=self.augmentation,
         )

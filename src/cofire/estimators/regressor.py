@@ -9,6 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
+from cofire.augmentation import Augmentation
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
@@ -73,6 +74,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         random_state: Any = None,
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
+        augmentation: Augmentation | None = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -108,6 +110,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
             random_state=random_state,
             n_jobs=n_jobs,
             similarity=similarity,
+            augmentation=augmentation,
             callbacks=callbacks,
             verbose=verbose,
         )

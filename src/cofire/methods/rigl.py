@@ -22,7 +22,8 @@ class RigL(Method):
     """Grow where |gradient| is largest on one batch; new weights are zero.
 
     batch: the "next_batch" (the first one of the coming epoch) or a "random_batch".
-    The gradients of places without a connection are searched, never held.
+    The gradients of places without a connection are searched, never held; they are
+    those of the rows as they are, also where training augments them.
     """
 
     new_values: str = field(default="zero", init=False)
