@@ -111,7 +111,7 @@ def inputs(run, n_in, connections, rng):
         row, column = np.mgrid[:side, :side] - side / 2 + 0.5
         pull = np.repeat(np.exp(-(row**2 + 1.6 * column**2) / 60).ravel(), channels)
     elif "ctre" in run.method:
-        pull[rng.permutation(20) * 7] = 40
+        pull[rng.permutation(20) * 7 % n_in] = 40
     return rng.multinomial(connections // 3, pull / pull.sum())
 
 

@@ -97,8 +97,7 @@ def compare(
             campaign = run_all(runs, store, n_cores=jobs, watch=board.watch)
         wanted = set(runs)
         results = [r for r in store.results(data=runs[0].data) if r.run in wanted]
-    for run, error in campaign.failed:
-        console.print(f"failed: {run.method}: {error.strip().splitlines()[-1]}")
+    board.conclude(campaign)
     if not results:
         raise typer.Exit(1)
     score = "accuracy" if task == "classification" else "R^2"

@@ -109,10 +109,13 @@ def reproduce(
         _list(console, choice, out)
         return
     with open_store(out, create=True) as store:
+        failed = 0
         for item in wanted:
             if not only_write:
-                _run(console, item, choice, store, jobs, retry_failed)
+                failed += _run(console, item, choice, store, jobs, retry_failed)
             _write(console, item, choice, store, out)
+    if failed:
+        raise typer.Exit(1)
 
 
 def _run(
@@ -122,10 +125,12 @@ def _run(
     store: "Store",
     jobs: int | None,
     retry_failed: bool,
-) -> None:
+) -> int:
+    """Run what is not done; returns how many failed."""
     from cofire.cli.board import CampaignBoard
     from cofire.experiments.runner import run_all
 
+    failed = 0
     for stage in item.stages(choice, store):
         with CampaignBoard(console) as board:
             campaign = run_all(
@@ -137,6 +142,8 @@ def _run(
                 watch=board.watch,
             )
         board.conclude(campaign)
+        failed += len(campaign.failed)
+    return failed
 
 
 def _write(

@@ -1,14 +1,13 @@
 """One run: train, choose the epoch by validation, test; what came of it as a value."""
 
 import json
-import platform
 import time
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cofire import engine
+from cofire.augmentation import Augmentation
 from cofire.callbacks import Callback, Monitor, RewiringStudy
 from cofire.cost import epoch_multiply_adds
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
@@ -25,6 +24,11 @@ CURVES = (
     "rewire_seconds",
     "evaluate_seconds",
 )
+IMAGES = {
+    **dict.fromkeys(("mnist", "fashion_mnist"), (28, 28, 1)),
+    **dict.fromkeys(("cifar10", "cifar100"), (32, 32, 3)),
+}
+"""Height, width and channels of those data sets that are images."""
 ESTIMATORS = {
     "classification": SparseMLPClassifier,
     "regression": SparseMLPRegressor,
@@ -45,6 +49,8 @@ def parameters(run: Run) -> dict[str, Any]:
             continue
         both = isinstance(value, dict) and isinstance(settings.get(name), dict)
         settings[name] = settings[name] | value if both else value
+    if settings.pop("augment", False):
+        settings["augmentation"] = Augmentation(*IMAGES[run.data])
     rate = settings.get("learning_rate")
     if isinstance(rate, dict):  # JSON has no whole numbers for keys
         settings["learning_rate"] = {int(epoch): v for epoch, v in rate.items()}
@@ -118,18 +124,6 @@ def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outco
             "recall": _lowest_recall(history),
         },
     )
-
-
-def machine(n_threads: int) -> dict[str, Any]:
-    """What the seconds of a run were measured on."""
-    return {
-        "platform": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "simd_level": engine.simd_level(),
-        "cores": engine.available_cores(),
-        "threads": n_threads,
-    }
 
 
 def _number(value: float | None) -> float:

@@ -1,5 +1,7 @@
 """Run what is to be run, on all cores, and put every result into the store at once."""
 
+import os
+import platform
 import threading
 import time
 import traceback
@@ -9,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from cofire import engine
-from cofire.experiments.execute import execute, machine
 from cofire.experiments.grid import Run
 from cofire.experiments.store import Outcome, Store, run_of
 
@@ -58,6 +60,13 @@ def fill_cores(n_runs: int, n_cores: int | None = None) -> tuple[int, int]:
     return processes, max(1, cores // processes)
 
 
+def train(run: Run, n_threads: int) -> Outcome:
+    """Execute a run; a worker that trains nothing need not wait for scikit-learn."""
+    from cofire.experiments.execute import execute
+
+    return execute(run, n_threads)
+
+
 def run_all(
     runs: Sequence[Run],
     store: Store,
@@ -66,7 +75,7 @@ def run_all(
     one_at_a_time: bool = False,
     retry_failed: bool = False,
     watch: Watcher = lambda campaign: None,
-    execute: Executor = execute,
+    execute: Executor = train,
 ) -> Campaign:
     """Run what the store does not have yet, in this order; returns how it went.
 
@@ -137,7 +146,11 @@ class _Runner:
         threads = self.campaign.n_threads
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         pool = get_reusable_executor(
-            n_processes, timeout=IDLE, env=dict.fromkeys(limits, str(threads))
+            n_processes,
+            timeout=IDLE,
+            initializer=_end_with_parent,
+            initargs=(os.getpid(),),
+            env=dict.fromkeys(limits, str(threads)),
         )
         claimed = self._claimed(todo)
         flying: dict[Future[Any], Run] = {}
@@ -180,7 +193,11 @@ class _Runner:
                 self.left.pop(run, None)
 
     def finish(self, run: Run, outcome: Outcome) -> None:
-        self.store.finish(run, outcome, machine(self.campaign.n_threads))
+        try:
+            self.store.finish(run, outcome, machine(self.campaign.n_threads))
+        except (TypeError, ValueError):  # what it brought cannot be written down
+            self.fail(run, traceback.format_exc())
+            return
         self.pace.add(run, outcome.seconds)
         self.campaign.done += 1
         self.campaign.last = run, outcome
@@ -248,6 +265,29 @@ class _Pace:
             total += seconds
             longest = max(longest, seconds)
         return max(total / n_processes, longest)
+
+
+def machine(n_threads: int) -> dict[str, Any]:
+    """What the seconds of a run were measured on."""
+    return {
+        "platform": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "simd_level": engine.simd_level(),
+        "cores": engine.available_cores(),
+        "threads": n_threads,
+    }
+
+
+def _end_with_parent(parent: int) -> None:
+    """Let this worker end when its runner was killed, not train on for nobody."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _attempt(execute: Executor, run: Run, n_threads: int) -> Outcome | str:

@@ -78,7 +78,7 @@ class Fair(Item):
         return [
             self._run(choice, data, hidden, name, split, 0, settings)
             for split in range(self._n_splits(choice))
-            for data in choice.data or (DATA[:1] if choice.quick else DATA)
+            for data in self._data(choice)
             for hidden in choice.hidden or (1000,)
             for settings in trials(4 if choice.quick else N_TRIALS)
             for name in self._contestants(choice)
@@ -151,6 +151,12 @@ class Fair(Item):
             options={**settings, **own},
         )
         return with_similarity(run, choice.similarity)
+
+    @staticmethod
+    def _data(choice: Choice) -> list[str]:
+        if choice.data is None:
+            return list(DATA[:1] if choice.quick else DATA)
+        return [data for data in DATA if data in choice.data]
 
     @staticmethod
     def _n_splits(choice: Choice) -> int:

@@ -108,6 +108,7 @@ class Choice:
             f"-{self.similarity}" if self.similarity != "exact" else "",
             "-program" if self.program else "",
             "-quick" if self.quick else "",
+            f"-{self.epochs}-epochs" if self.epochs else "",
         ]
         return "".join(ways)
 

@@ -84,7 +84,7 @@ def write(made: Made, folder: Path) -> list[Path]:
     if made.item.name == "summary" and made.cells:
         n_done = sum(len(gathered.results) for gathered in made.cells.values())
         page = summary_page(made.cells, made.n_runs - n_done, made.n_runs)
-        files.append(folder / f"README{ways}.md")
+        files.append(folder / f"summary{ways}.md")
         write_atomically(files[-1], page.encode())
     try:
         drawn = _figures(made.item, made.cells) if made.cells else {}
