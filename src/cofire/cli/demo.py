@@ -67,8 +67,8 @@ def _print_result(
         f"The curves and the input connections: {page}\n\n"
         "Next:\n"
         f"  cofire info {model}   what the saved CTRE network is\n"
-        "  cofire demo --epochs 500 --seeds 5   as many epochs as in the paper\n"
-        "  cofire doctor   prove here that threads do not change the result",
+        "  cofire reproduce table2 --quick   a part of the paper's main table\n"
+        "  cofire compare my.csv --target label   the same for your own data",
         soft_wrap=True,
     )
 
