@@ -168,3 +168,10 @@ def test_every_method_has_a_name_in_print():
     assert list(METHOD_NAMES) == [name for name in METHODS if name in METHOD_NAMES]
     assert len(set(METHOD_NAMES.values())) == len(METHOD_NAMES) == 17
     assert len(set(DATA_NAMES.values())) == len(DATA_NAMES) == 8
+
+
+@pytest.mark.parametrize("name", ["p", "p, Holm"])
+def test_a_p_value_is_never_shown_as_zero(name):
+    table = Table("t", "", [name, "x"], [[1e-9, 1e-9], [0.2, 0.2]], digits=4)
+    assert [table.text(0, 0), table.text(1, 0)] == ["< 0.0001", "0.2000"]
+    assert table.text(0, 1) == "0.0000"

@@ -56,10 +56,13 @@ class Table:
     def text(self, row: int, column: int) -> str:
         """What a cell shows, before anything is escaped."""
         value = self.rows[row][column]
-        digits = self.digits_of.get(self.columns[column], self.digits)
+        name = self.columns[column]
+        digits = self.digits_of.get(name, self.digits)
         match value:
             case None:
                 return "-"
+            case float() if name.split(",")[0] == "p" and value < 10**-digits:
+                return f"< {10**-digits:.{digits}f}"  # no test is ever certain
             case MeanSpread(mean, spread):
                 return f"{mean:.{digits}f} ± {spread:.{digits}f}"
             case bool() | str():
