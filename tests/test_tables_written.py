@@ -50,7 +50,7 @@ def test_markdown_shows_rounded_numbers_in_columns():
     head, rule, first, second = cells_of(to_markdown(example()))
     assert head == ["data", "n", "SET", "CTRE_sim", "p"]
     assert [cell[0] for cell in rule] == [":", "-", "-", "-", "-"]
-    assert first == ["Madelon", "100", "58.0 ± 2.3", "81.6 ± 1.3", "0.000"]
+    assert first == ["Madelon", "100", "58.0 ± 2.3", "81.6 ± 1.3", "\\< 0.001"]
     assert second == ["Isolet", "12,345", "80.0 ± 0.5", "-", "-0.250"]
     lines = to_markdown(example()).splitlines()
     assert lines[0] == "# Test accuracy" and lines[2].startswith("15 seeds")

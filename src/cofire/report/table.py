@@ -61,7 +61,7 @@ class Table:
         match value:
             case None:
                 return "-"
-            case float() if name.split(",")[0] == "p" and value < 10**-digits:
+            case float() if name.split(",")[0] == "p" and 0 <= value < 10**-digits:
                 return f"< {10**-digits:.{digits}f}"  # no test is ever certain
             case MeanSpread(mean, spread):
                 return f"{mean:.{digits}f} ± {spread:.{digits}f}"
