@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -36,7 +37,8 @@ public:
     AllPairs(const Plan& plan, const SearchRequest& request, const SignalSource& source,
              const std::vector<int64_t>& n_wanted, int tile_size, bool exact_sums, Workers& workers)
         : plan_(plan), kernels_(kernels()), request_(request), source_(source), n_wanted_(n_wanted),
-          tile_size_(tile_size), workers_(workers), exact_(exact_sums), floors_(plan.n_layers()) {
+          tile_size_(tile_size), workers_(workers), exact_(exact_sums),
+          at_once_(source.n_samples() <= kChunk), floors_(plan.n_layers()) {
         for (int l = 0; l < plan_.n_layers(); l++) {
             orders_.emplace_back(request.ties, Lots(request.seed, l, request.epoch), plan_.sizes[l],
                                  plan_.sizes[l + 1]);
@@ -48,7 +50,7 @@ public:
         }
     }
 
-    // Per layer the best candidates, best first.
+    // Per layer the best candidates in any order.
     std::vector<std::vector<Candidate>> run() {
         measure_strengths();
         std::vector<Shape> shapes;
@@ -84,6 +86,7 @@ private:
     // panel of so many columns still lies in the first cache.
     static constexpr int64_t kChunk = 768;
     static constexpr int64_t kOutputsPerTask = 48;
+    static constexpr double kLowestScore = -std::numeric_limits<double>::infinity();
 
     // What a thread works with.
     struct Desk {
@@ -103,7 +106,7 @@ private:
     const std::vector<int64_t> n_wanted_;
     const int tile_size_;
     Workers& workers_;
-    const bool exact_;
+    const bool exact_, at_once_;
 
     std::vector<std::atomic<uint32_t>> floors_;  // per layer: what the best have reached
     std::vector<Desk> desks_;                    // per thread
@@ -112,7 +115,7 @@ private:
     int64_t capacity_ = 0;                       // columns of a panel
     Floats panels_;
     std::vector<double> column_weight_;  // for exact sums
-    std::vector<double> sums_;
+    std::vector<double> sums_;           // of a pass, or of a task per thread
     int64_t multiply_adds_ = 0;
 
     const Level& inputs(int layer) const { return activations_[layer]; }
@@ -172,22 +175,25 @@ private:
         capacity_ = std::min(kChunk, divide_up(source_.n_samples(), 16) * 16);
         column_weight_.assign(capacity_, 0.0);
         panels_.assign(n_neurons * capacity_, 0.0f);
+        if (at_once_) n_sums = workers_.n_threads() * kOutputsPerTask * kMaxSide;
         sums_.assign(n_sums, 0.0);
     }
 
     // Chunk by chunk of the rows: activations into panels, then their products; at last ranks.
+    // Where there is one chunk, ranks follow products at once, and few sums are held.
     void fill_and_rank(const Pass& pass) {
         enum class Phase { start, pack, multiply, rank } phase = Phase::start;
         const std::vector<Task> tasks = cut_into_tasks(pass);
         int64_t first = 0, n_columns = 0;
         workers_.phases(
             [&](int64_t i, int thread) {
-                if (phase == Phase::pack) pack_tile(pass, first, i * tile_size_, thread);
-                if (phase == Phase::multiply) multiply(tasks[i], n_columns, first > 0);
-                if (phase == Phase::rank) rank_pairs(tasks[i], thread);
+                if (phase == Phase::pack) return pack_tile(pass, first, i * tile_size_, thread);
+                double* sums = sums_of(tasks[i], thread);
+                if (phase == Phase::multiply) multiply(tasks[i], n_columns, first > 0, sums);
+                if (phase == Phase::rank || at_once_) rank_pairs(tasks[i], sums, thread);
             },
             [&]() -> uint64_t {
-                if (phase == Phase::rank) return 0;
+                if (phase == Phase::rank || (at_once_ && phase == Phase::multiply)) return 0;
                 if (phase == Phase::pack) {
                     phase = Phase::multiply;
                     return tasks.size();
@@ -227,12 +233,18 @@ private:
         source_.with_tile(first + column, pass.last_level, desks_[thread].space, use);
     }
 
-    void multiply(const Task& task, int64_t n_columns, bool accumulate) {
+    double* sums_of(const Task& task, int thread) {
+        const Window& w = *task.window;
+        if (at_once_) return sums_.data() + thread * kOutputsPerTask * kMaxSide;
+        return sums_.data() + w.sums_at +
+               task.first_panel * w.outputs.panel_size * w.inputs.n_padded();
+    }
+
+    void multiply(const Task& task, int64_t n_columns, bool accumulate, double* sums) {
         const Window& w = *task.window;
         const int64_t first_output = task.first_panel * w.outputs.panel_size;
         const float* outputs = panels_.data() + (w.outputs.panels_at + first_output) * capacity_;
         const float* inputs = panels_.data() + w.inputs.panels_at * capacity_;
-        double* sums = sums_.data() + w.sums_at + first_output * w.inputs.n_padded();
         if (exact_)
             kernels_.products_exact(n_columns, capacity_, task.n_panels, outputs,
                                     w.inputs.n_panels(), inputs, column_weight_.data(), sums);
@@ -241,18 +253,19 @@ private:
                               inputs, accumulate, sums);
     }
 
-    void rank_pairs(const Task& task, int thread) {
+    void rank_pairs(const Task& task, const double* sums, int thread) {
         const Window& w = *task.window;
         const int64_t first = w.outputs.begin + task.first_panel * w.outputs.panel_size;
         const int64_t last = std::min(first + task.n_panels * w.outputs.panel_size, w.outputs.end);
-        for (int64_t o = first; o < last; o++) rank_row(w, o, thread);
+        const int64_t n_out = w.outputs.panel_size;
+        for (int64_t o = first; o < last; o++)
+            rank_row(w, o, sums + (o - first) / n_out * n_out * w.inputs.n_padded(), thread);
     }
 
-    void rank_row(const Window& w, int64_t o, int thread) {
+    // sums: those of the panel that o is in.
+    void rank_row(const Window& w, int64_t o, const double* sums, int thread) {
         const int n_out = w.outputs.panel_size, n_in = w.inputs.panel_size;
-        const int64_t row = o - w.outputs.begin;
-        const double* sums = sums_.data() + w.sums_at + row / n_out * n_out * w.inputs.n_padded() +
-                             row % n_out * n_in;
+        sums += (o - w.outputs.begin) % n_out * n_in;
         KeptWalk kept = kept_from(w.layer, o, w.inputs.begin);
         for (int64_t i = w.inputs.begin; i < w.inputs.end; i += n_in, sums += n_out * n_in)
             rank_run(w.layer, o, i, std::min(i + n_in, w.inputs.end), sums, kept, thread);
@@ -316,9 +329,13 @@ private:
         const Strength out = outputs(layer).strength[o];
         TopPlaces& top = desks_[thread].tops[layer];
         const uint32_t lowest = top.lowest_rank();
+        // Up to here scores have a lower rank.
+        const double low = lowest > 0 ? score_of_rank(metric, lowest - 1) : kLowestScore;
         for (int64_t i = begin; i < end; i++) {
             const double product = products == nullptr ? 0.0 : products[i - begin];
-            const uint32_t rank = rank_of(metric, score_of(metric, product, in[i], out));
+            const double score = score_of(metric, product, in[i], out);
+            if (score <= low) continue;
+            const uint32_t rank = rank_of(metric, score);
             if (rank < lowest) continue;
             const int64_t place = place_of(layer, o, i);
             if (!kept.has(place)) top.offer(orders_[layer].candidate(rank, place));

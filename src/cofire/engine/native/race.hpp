@@ -256,25 +256,39 @@ private:
 
     // ---- after a round ------------------------------------------------------------------------
 
+    // What the rows so far tell of a neuron, as if of all rows.
+    struct Seen {
+        Strength all, without[kGroups];  // of all groups, and of all but one
+        // The groups tell of a spread only where it fired about as much in most of them: a neuron
+        // that a few rows excite has not been seen until those rows were.
+        bool even;
+    };
     struct Estimate {
         double score, variance;
     };
 
-    // The groups tell of a spread only where both neurons fired about as much in most of them: a
-    // neuron that a few rows excite has not been seen until those rows were.
-    bool can_tell(int layer, int64_t place) const {
-        const auto even = [&](int level, int64_t neuron) {
-            const Norms& norms = norms_[level];
-            const int32_t slot = norms.slot[neuron];
+    // What a row of the sample stands for.
+    double scale(int64_t seen) const {
+        return static_cast<double>(request_.n_rows - n_sure_) / (seen - n_sure_);
+    }
+    static constexpr double kOthers = kGroups / (kGroups - 1.0);  // for a group that is left out
+
+    std::vector<Seen> look_at_neurons(const Norms& norms, int64_t seen) const {
+        const double scale = this->scale(seen);
+        std::vector<Seen> all(norms.neurons.size());
+        for (std::size_t j = 0; j < all.size(); j++) {
             double sum = 0.0, squares = 0.0;
             for (int g = 0; g < kGroups; g++) {
-                sum += norms.square[g][slot];
-                squares += norms.square[g][slot] * norms.square[g][slot];
+                sum += norms.square[g][j];
+                squares += norms.square[g][j] * norms.square[g][j];
             }
-            if (sum == 0.0) return norms.square[kGroups][slot] > 0.0;
-            return sum * sum > 0.75 * kGroups * squares;
-        };
-        return even(layer, input(layer, place)) && even(layer + 1, output(layer, place));
+            const double sure = norms.square[kGroups][j];
+            all[j].all = Strength(sure + scale * sum);
+            for (int g = 0; g < kGroups; g++)
+                all[j].without[g] = Strength(sure + scale * kOthers * (sum - norms.square[g][j]));
+            all[j].even = sum == 0.0 ? sure > 0.0 : sum * sum > 0.75 * kGroups * squares;
+        }
+        return all;
     }
 
     // About the standard error of a sketch's cosine where only some of the rows in which a rare
@@ -286,38 +300,29 @@ private:
         return (1.0 - std::min(score * score, 1.0)) / 8.0 + 0x1p-16;
     }
 
-    // Sums as if of all rows; the variance is that of the jackknife.
-    Estimate estimate(int layer, int64_t k, int64_t place, int64_t seen) const {
-        const Norms &in = norms_[layer], &out = norms_[layer + 1];
-        const int32_t i = in.slot[input(layer, place)], o = out.slot[output(layer, place)];
-        double product = 0.0, in_square = 0.0, out_square = 0.0;
-        for (int g = 0; g < kGroups; g++) {
-            product += lanes_[layer].product[g][k];
-            in_square += in.square[g][i];
-            out_square += out.square[g][o];
-        }
-        const auto score = [&](double p, double a, double b, double scale) {
-            return score_of(request_.metric, lanes_[layer].product[kGroups][k] + scale * p,
-                            Strength(in.square[kGroups][i] + scale * a),
-                            Strength(out.square[kGroups][o] + scale * b));
-        };
-        const double scale = static_cast<double>(request_.n_rows - n_sure_) / (seen - n_sure_);
-        const double all = score(product, in_square, out_square, scale);
-        double sum = 0.0, squares = 0.0;
+    // The variance is that of the jackknife.
+    Estimate estimate(const Sums& product, std::size_t k, const Seen& in, const Seen& out,
+                      int64_t seen) const {
+        const double scale = this->scale(seen), sure = product[kGroups][k];
+        double sum = 0.0;
+        for (int g = 0; g < kGroups; g++) sum += product[g][k];
+        const double all = score_of(request_.metric, sure + scale * sum, in.all, out.all);
+        double mean = 0.0, squares = 0.0;
         for (int g = 0; g < kGroups && seen < request_.n_rows; g++) {
-            const double without =
-                score(product - lanes_[layer].product[g][k], in_square - in.square[g][i],
-                      out_square - out.square[g][o], scale * kGroups / (kGroups - 1)) -
-                all;
-            sum += without;
-            squares += without * without;
+            const double others = sure + scale * kOthers * (sum - product[g][k]);
+            const double change =
+                score_of(request_.metric, others, in.without[g], out.without[g]) - all;
+            mean += change / kGroups;
+            squares += change * change;
         }
-        const double spread = std::max(squares - sum * sum / kGroups, 0.0);
-        return {all, spread * (kGroups - 1) / kGroups * (1.0 - 1.0 / scale)};
+        const double spread = std::max(squares - mean * mean * kGroups, 0.0);
+        return {all, spread / kOthers * (1.0 - 1.0 / scale)};
     }
 
     // Returns the errors to be expected over those that are tolerated.
     double judge(std::vector<Field>& fields, int64_t seen) {
+        std::vector<std::vector<Seen>> neurons;  // per level
+        for (const Norms& norms : norms_) neurons.push_back(look_at_neurons(norms, seen));
         std::vector<std::vector<int64_t>> still_open(n_layers());
         const auto look = [&](int64_t l, int) {
             Field& field = fields[l];
@@ -327,12 +332,14 @@ private:
             std::vector<uint8_t> unknown(open.size(), 0);
             for (std::size_t k = 0; k < open.size(); k++) {
                 const int64_t place = field.places[open[k]];
-                unknown[k] = seen < request_.n_rows && !can_tell(l, place);
+                const Seen& in = neurons[l][norms_[l].slot[input(l, place)]];
+                const Seen& out = neurons[l + 1][norms_[l + 1].slot[output(l, place)]];
+                unknown[k] = seen < request_.n_rows && !(in.even && out.even);
                 if (unknown[k]) {
                     error[k] = sketch_error(field.scores[open[k]]);
                     continue;
                 }
-                const Estimate e = estimate(l, k, place, seen);
+                const Estimate e = estimate(lanes_[l].product, k, in, out, seen);
                 field.scores[open[k]] = e.score;
                 error[k] = std::sqrt(e.variance);
             }
@@ -371,8 +378,8 @@ private:
         double errors = 0.0;
         for (int64_t k = 0; k < static_cast<int64_t>(open.size()); k++) {
             const double distance = std::abs(field.scores[open[k]] - limit);
-            if (error[k] > 0.0) errors += 0.5 * std::erfc(distance / error[k] / std::sqrt(2.0));
             const bool clear = distance > kClear * error[k] || error[k] == 0.0;
+            if (!clear) errors += 0.5 * std::erfc(distance / error[k] / std::sqrt(2.0));
             if (!clear || unknown[k] || tolerance_ == 0.0) close.push_back(k);
         }
         // Whoever should be in and is out stands for one that is in and should not be.
@@ -381,12 +388,12 @@ private:
     }
 
     static void leave_open(Lane& lane, const std::vector<int64_t>& which) {
-        Lane after;
-        for (int64_t k : which) {
-            after.open.push_back(lane.open[k]);
-            for (int g = 0; g <= kGroups; g++) after.product[g].push_back(lane.product[g][k]);
-        }
-        lane = std::move(after);
+        const auto keep = [&](auto& numbers) {
+            for (std::size_t k = 0; k < which.size(); k++) numbers[k] = numbers[which[k]];
+            numbers.resize(which.size());
+        };
+        keep(lane.open);
+        for (std::vector<double>& sums : lane.product) keep(sums);
     }
 };
 

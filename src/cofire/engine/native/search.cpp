@@ -122,7 +122,7 @@ private:
         return plan_.sizes[layer] * plan_.sizes[layer + 1] - (kept.end - kept.begin);
     }
 
-    // Several times as many candidates as are wanted, the best by the sketch first.
+    // Several times as many candidates as are wanted, the best by the sketch.
     std::vector<Field> screen(const Sketch& sketch, const std::vector<int64_t>& n_wanted,
                               const std::vector<int64_t>& factor, int64_t& multiply_adds) {
         constexpr int64_t kFew = 1024;
@@ -130,19 +130,40 @@ private:
         for (int l = 0; l < plan_.n_layers(); l++)
             if (n[l] > 0) n[l] = std::min(std::max(n[l] * factor[l], kFew), n_free(l));
         AllPairs search(plan_, request_, sketch, n, tile_size_, false, workers_);
-        const std::vector<std::vector<Candidate>> best = search.run();
+        std::vector<std::vector<Candidate>> best = search.run();
         multiply_adds += search.multiply_adds();
         std::vector<Field> fields(plan_.n_layers());
-        for (int l = 0; l < plan_.n_layers(); l++) {
-            const TieBreak order = this->order(l);
-            fields[l].n_wanted = n_wanted[l];
-            for (const Candidate& c : best[l]) {
-                fields[l].places.push_back(order.place_of(c));
-                const uint32_t rank = static_cast<uint32_t>(c.key >> 32);
-                fields[l].scores.push_back(score_of_rank(request_.metric, rank));
-            }
-        }
+        workers_.share(plan_.n_layers(),
+                       [&](int64_t l, int) { fields[l] = field(l, best[l], n_wanted[l]); });
         return fields;
+    }
+
+    Field field(int layer, std::vector<Candidate>& best, int64_t n_wanted) const {
+        const TieBreak order = this->order(layer);
+        const auto half = best.begin() + best.size() / 2, quarter = best.begin() + best.size() / 4;
+        std::nth_element(best.begin(), half, best.end());
+        std::nth_element(best.begin(), quarter, half);
+        struct Runner {
+            int64_t place;
+            uint32_t rank;
+            uint8_t quarter;
+        };
+        std::vector<Runner> runners;
+        for (auto c = best.begin(); c != best.end(); ++c) {
+            const int behind = (c >= quarter) + (c >= half);
+            runners.push_back({order.place_of(*c), static_cast<uint32_t>(c->key >> 32),
+                               static_cast<uint8_t>(behind)});
+        }
+        std::sort(runners.begin(), runners.end(),
+                  [](const Runner& a, const Runner& b) { return a.place < b.place; });
+        Field field;
+        field.n_wanted = n_wanted;
+        for (const Runner& r : runners) {
+            field.places.push_back(r.place);
+            field.scores.push_back(score_of_rank(request_.metric, r.rank));
+            field.quarter.push_back(r.quarter);
+        }
+        return field;
     }
 
     struct Choice {
@@ -166,8 +187,8 @@ private:
         for (int64_t k = 0; k < field.n_wanted; k++) {
             const int64_t at = ranked[k].second;
             choice.places.push_back(field.places[at]);
-            half += at >= n / 2;
-            quarter += at >= n / 4 && at < n / 2;
+            half += field.quarter[at] == 2;
+            quarter += field.quarter[at] == 1;
         }
         std::sort(choice.places.begin(), choice.places.end());
         choice.spare = half + quarter == 0.0;

@@ -75,12 +75,10 @@ public:
         first.held_.reserve(first.room_);
     }
 
-    // The best of all threads, best first, as many as wanted if as many were offered.
+    // The best of all threads in any order, as many as wanted if as many were offered.
     static std::vector<Candidate> best(const std::vector<TopPlaces*>& parts) {
         gather(parts);
-        std::vector<Candidate>& all = parts.front()->held_;
-        std::sort(all.begin(), all.end());
-        return std::move(all);
+        return std::move(parts.front()->held_);
     }
 
 private:

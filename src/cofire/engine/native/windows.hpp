@@ -9,6 +9,8 @@
 
 namespace cofire {
 
+constexpr int64_t kMaxSide = 1056;  // neurons of a window on either side, a multiple of 48
+
 inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Some neurons on one side of a layer that can fire, as panels.
@@ -45,7 +47,7 @@ inline std::vector<Pass> cut_into_passes(const std::vector<Shape>& shapes,
                                          const std::vector<int64_t>& n_wanted,
                                          const PanelShape& shape) {
     // Room for a padded layer of 1024 x 1024 and a small output layer: 8.5 MB of doubles.
-    constexpr int64_t kMaxSums = 17 << 16, kMaxSide = 1056, kMaxNeurons = 3 * kMaxSide;
+    constexpr int64_t kMaxSums = 17 << 16, kMaxNeurons = 3 * kMaxSide;
     const auto side = [](int64_t n, int64_t most, int panel_size) {
         const int64_t share = divide_up(n, divide_up(n, most));
         return divide_up(share, panel_size) * panel_size;
