@@ -10,7 +10,7 @@ from cofire.similarity.base import Found, Rarity, Similarity, sample_rows
 
 FEW_ROWS = 512  # a sketch of so few is no smaller than they are
 FEW_PRODUCTS = 2**29  # pairs times rows: exact search needs no more time for so few
-SAMPLE = 4096
+SAMPLE = 2048
 RARE = 64  # rows that share a feature
 FIRST_FACTOR = 4
 

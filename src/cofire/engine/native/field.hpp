@@ -11,7 +11,7 @@ namespace cofire {
 // The candidates of one layer, and what the race finds out about them.
 struct Field {
     int64_t n_wanted = 0;
-    std::vector<int64_t> places;   // ascending: those of an output are seen together
+    std::vector<int64_t> places;
     std::vector<double> scores;    // at first those of the sketch
     std::vector<uint8_t> quarter;  // by the sketch: 0 the best, 1 the next, 2 the second half
     double expected_errors = 0.0;  // among those chosen

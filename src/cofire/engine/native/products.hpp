@@ -167,17 +167,34 @@ template <int N8, bool Weighted>
 void pair_sums_rows(int64_t n, const float* a, const int32_t* a_row, const float* b,
                     const int32_t* b_row, const float* weight, double* sums) {
     typedef Row<N8> Samples;
+    typedef double Doubles __attribute__((vector_size(kBlock * 8), aligned(8), may_alias));
     const Samples w = Weighted ? Samples::at(weight) : Samples::filled(1.0f);
-    for (int64_t k = 0; k < n; k += kBlock) {
-        const int64_t m = n - k < kBlock ? n - k : kBlock;
-        Block products[kBlock] = {};
-        for (int64_t j = 0; j < m; j++) {
-            Samples x = Samples::at(a + a_row[k + j] * (N8 * 8));
-            if (Weighted) x.apply(w, [](auto p, auto q) { return p * q; });
-            products[j] = dot(x, Samples::at(b + b_row[k + j] * (N8 * 8)));
+    const auto weighted = [&](int64_t row) {
+        Samples y = Samples::at(b + row * (N8 * 8));
+        if (Weighted) y.apply(w, [](auto p, auto q) { return p * q; });
+        return y;
+    };
+    const auto product = [&](int64_t k, const Samples& y) {
+        return dot(Samples::at(a + a_row[k] * (N8 * 8)), y);
+    };
+    int64_t k = 0;
+    for (; k + kBlock <= n; k += kBlock) {
+        Block products[kBlock];
+        bool same = true;
+        for (int j = 1; j < kBlock; j++) same &= b_row[k + j] == b_row[k];
+        if (same) {  // stays in registers
+            const Samples y = weighted(b_row[k]);
+#pragma GCC unroll 8
+            for (int j = 0; j < kBlock; j++) products[j] = product(k + j, y);
+        } else {
+#pragma GCC unroll 8
+            for (int j = 0; j < kBlock; j++) products[j] = product(k + j, weighted(b_row[k + j]));
         }
-        const Block each = sum_each(products);
-        for (int64_t j = 0; j < m; j++) sums[k + j] += each[j];
+        *(Doubles*)(sums + k) += __builtin_convertvector(sum_each(products), Doubles);
+    }
+    for (; k < n; k++) {
+        const Block products[kBlock] = {product(k, weighted(b_row[k]))};
+        sums[k] += sum_each(products)[0];
     }
 }
 
