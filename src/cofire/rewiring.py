@@ -175,6 +175,7 @@ def _find(
 ) -> Found:
     layers = progress.network.layers
     row_ids = _rows(search.rows, progress, data, settings)
+    all_rows = row_ids is data.row_ids
     pairs = engine.PairSearch(
         network=progress.network,
         rows=data.rows,
@@ -188,11 +189,11 @@ def _find(
         targets=data.targets if search.score == "gradient" else None,
         sample_weight=data.sample_weight,
         n_threads=settings.n_threads,
+        deck=(lambda: data.deck) if all_rows and data.rows.is_dense else None,
     )
     # Gradients are those of one batch: nothing is to be saved there.
     similarity = Exact() if search.score == "gradient" else settings.similarity
     factor = progress.history[-1].get("candidate_factor") if progress.history else None
-    all_rows = row_ids is data.row_ids
     return similarity.find(pairs, (lambda: data.rarity) if all_rows else None, factor)
 
 

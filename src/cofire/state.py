@@ -13,7 +13,7 @@ from cofire.methods import Method, Moment
 from cofire.network import SparseNetwork
 from cofire.optimizers import Optimizer
 from cofire.randomness import stream
-from cofire.similarity import Exact, Similarity
+from cofire.similarity import Deck, Exact, Similarity
 
 Record = dict[str, Any]
 """What one epoch left behind; `history_` is a list of these."""
@@ -36,6 +36,11 @@ class TrainingData:
     def rarity(self) -> np.ndarray:
         """Of the rows in use: how many of them share the rarest feature of each."""
         return self.rows.rarity(self.row_ids)
+
+    @cached_property
+    def deck(self) -> Deck:
+        """The rows in use, shuffled and fast to read."""
+        return Deck.of(self.rows, self.row_ids, self.rarity, self.sample_weight)
 
     def order(self, settings: "Settings", seed: int, epoch: int) -> np.ndarray:
         """The rows as the batches of an epoch take them."""

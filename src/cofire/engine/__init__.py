@@ -1,8 +1,9 @@
 """The arithmetic: check the arrays, then one native call. Knows no method."""
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse
@@ -17,6 +18,8 @@ from cofire.optimizers import SGD, LayerState, Optimizer
 __all__ = [
     "SCORES",
     "TIES",
+    "TILE",
+    "Deck",
     "EpochStats",
     "PairSearch",
     "Rows",
@@ -34,6 +37,7 @@ simd_level = _native.simd_level
 
 SCORES = ("cosine", "lowest_cosine", "hebb", "euclidean", "gradient")
 TIES = ("random", "index")
+TILE = 64
 
 
 def available_cores() -> int:
@@ -62,6 +66,7 @@ class Rows:
         scale: np.ndarray | None = None,
         offset: np.ndarray | None = None,
     ) -> None:
+        self._is_dense = not scipy.sparse.issparse(X) and X.dtype != np.uint8
         if scipy.sparse.issparse(X):
             if X.format != "csr":
                 raise TypeError(f"sparse rows: expected the CSR form, got {X.format}")
@@ -85,6 +90,31 @@ class Rows:
 
     def __len__(self) -> int:
         return self.native.n_rows
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every value is held, four bytes each."""
+        return self._is_dense
+
+    def tiles(self, order: np.ndarray) -> "Rows":
+        """Copy rows in an order (int64) to where a few features are fast to read.
+
+        Row k of the copy is row order[k]. A value is held in 16 bits, as a number of
+        steps from 0; the step of a feature, a power of 2, is less than 2**-14 of the
+        range from its smallest value or 0 to its largest. Fastest to read are 64 rows
+        in a row, from a multiple of 64 on.
+        """
+        n_features = self.native.n_features
+        copy = Rows.__new__(Rows)
+        copy._is_dense = False
+        copy.native = _native.tile_rows(
+            self.native,
+            order,
+            np.empty((-(-len(order) // TILE), n_features, TILE), np.uint16),
+            np.empty(n_features, np.float32),
+            np.empty(n_features, np.int32),
+        )
+        return copy
 
     def rarity(self, row_ids: np.ndarray) -> np.ndarray:
         """For each of these rows, in how many of them its rarest feature is not 0."""
@@ -198,6 +228,25 @@ def gradients(
     return [state.weights[0] for state in sums.state]
 
 
+class Deck(Protocol):
+    """Rows that are shuffled and fast to read (cofire.similarity.deck)."""
+
+    @property
+    def rows(self) -> Rows:
+        """In tiles."""
+
+    @property
+    def sample_weight(self) -> np.ndarray | None:
+        """One per row of `rows`."""
+
+    @property
+    def n_sure(self) -> int:
+        """Rows at the beginning that belong to every sample."""
+
+    def deal(self, rng: np.random.Generator) -> np.ndarray:
+        """All rows in random order, tile by tile."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairSearch:
     """Which pairs of neurons are searched, and by what.
@@ -232,6 +281,8 @@ class PairSearch:
     targets: np.ndarray | None = None
     sample_weight: np.ndarray | None = None
     n_threads: int = 1
+    deck: Callable[[], Deck] | None = None
+    """The same rows, for a search that looks at some of them."""
 
     def arguments(self) -> tuple[list[np.ndarray], dict[str, Any]]:
         """Room for the places of each layer, and what all searches are told."""

@@ -2,12 +2,14 @@
 
 from cofire.errors import unknown_name
 from cofire.similarity.base import Found, Similarity
+from cofire.similarity.deck import Deck
 from cofire.similarity.exact import Exact
 from cofire.similarity.linear import Linear
 from cofire.similarity.screened import Screened
 
 __all__ = [
     "SIMILARITIES",
+    "Deck",
     "Exact",
     "Found",
     "Linear",

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cofire import engine
+from cofire.engine import TILE
 from cofire.randomness import stream
 from cofire.similarity.base import Found, Rarity, Similarity, sample_rows
+from cofire.similarity.deck import rare_and_others
 
 FEW_ROWS = 512  # a sketch of so few is no smaller than they are
 FEW_PRODUCTS = 2**29  # pairs times rows: exact search needs no more time for so few
-SAMPLE = 2048
-RARE = 64  # rows that share a feature
+SAMPLE, LARGE_SAMPLE = 2048, 4096  # of many rows, and of fewer: of these more is known
+MANY_ROWS = 2**14
 FIRST_FACTOR = 4
 
 
@@ -42,11 +44,7 @@ class Screened(Similarity):
             places, _, multiply_adds = engine.best_places(search)
             factor = [FIRST_FACTOR] * n_layers
             return Found(places, [1.0] * n_layers, factor, multiply_adds)
-        sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
-        rng = stream(search.seed, "race", epoch=search.epoch)
-        sure, others = _rare_and_others(n_rows, rarity)
-        order = np.concatenate([sure, rng.permutation(others)])
-        search = replace(search, row_ids=search.row_ids[order])
+        search, sample_ids, row_share, n_sure = self._draw(search, rarity)
         return Found(
             *engine.screened_places(
                 search,
@@ -54,22 +52,41 @@ class Screened(Similarity):
                 row_share=row_share,
                 factor=factor or [FIRST_FACTOR] * len(search.n_wanted),
                 recall=self.recall,
-                n_sure=len(sure),
+                n_sure=n_sure,
             )
         )
 
+    def _draw(
+        self, search: engine.PairSearch, rarity: Rarity | None
+    ) -> tuple[engine.PairSearch, np.ndarray, np.ndarray | None, int]:
+        """Bring the rows in random order; draw those of the sketch, and their shares.
 
-def _rare_and_others(n: int, rarity: Rarity | None) -> tuple[np.ndarray, np.ndarray]:
-    """Split 0 ... n - 1 into rows with a rare feature, at most an eighth, and others.
-
-    >>> _rare_and_others(5000, lambda: np.array([9, 99, 99, 9] * 1250))[0][:3]
-    array([0, 3, 4])
-    """
-    if rarity is None or n <= SAMPLE:
-        return np.empty(0, np.int64), np.arange(n)
-    found = rarity()
-    rare = np.flatnonzero(found <= RARE)
-    rare = np.sort(rare[np.argsort(found[rare], kind="stable")[: n // 8]])
-    others = np.ones(n, dtype=bool)
-    others[rare] = False
-    return rare, np.flatnonzero(others)
+        Rows with a rare feature come first: so many that they are the last number.
+        """
+        n = len(search.row_ids)
+        size = SAMPLE if n > MANY_ROWS else LARGE_SAMPLE
+        rng = stream(search.seed, "race", epoch=search.epoch)
+        if search.deck is None or self.recall == 1:
+            sample_ids, row_share = sample_rows(search, rarity, size)
+            sure, others = np.empty(0, np.int64), np.arange(n)
+            if rarity is not None and n > size:
+                sure, others = rare_and_others(rarity())
+            order = np.concatenate([sure, rng.permutation(others)])
+            search = replace(search, row_ids=search.row_ids[order])
+            return search, sample_ids, row_share, len(sure)
+        deck = search.deck()
+        dealt = deck.deal(rng)
+        search = replace(
+            search, rows=deck.rows, row_ids=dealt, sample_weight=deck.sample_weight
+        )
+        if n <= size + deck.n_sure:
+            return search, dealt, None, deck.n_sure
+        # The last ones: the race begins with the first.
+        end = n // TILE * TILE
+        sample = np.concatenate([dealt[: deck.n_sure], dealt[end - size : end]])
+        share = np.full(len(sample), (n - deck.n_sure) / size, np.float32)
+        share[: deck.n_sure] = 1
+        # Tiles stay together; each column of the sketch has some of either kind.
+        mixed = rng.permutation(len(sample) // TILE)
+        sample, share = (x.reshape(-1, TILE)[mixed].ravel() for x in (sample, share))
+        return search, sample, share, deck.n_sure

@@ -63,5 +63,24 @@ void gather_bytes(int n8, int64_t n_features, const uint8_t* const* rows, const 
     }
 }
 
+template <int N8>
+void gather_tile_rows(int64_t n_features, const uint16_t* rows, const uint16_t* next_rows,
+                      const float* step, const int32_t* zero, const int32_t* destination,
+                      float* tile) {
+    typedef uint16_t Halves __attribute__((vector_size(2 * kBlock), aligned(2), may_alias));
+    typedef typename Related<Block>::Int Whole;
+    for (int64_t f = 0; f < n_features; f++) {
+        if (destination[f] < 0) continue;
+        const uint16_t* from = rows + f * kMaxTile;
+        float* to = tile + destination[f] * (N8 * 8);
+        for (int s = 0; s < N8 * 8; s += 32) __builtin_prefetch(next_rows + f * kMaxTile + s, 0, 2);
+#pragma GCC unroll 16
+        for (int s = 0; s < N8 * 8; s += kBlock) {
+            const Whole q = __builtin_convertvector(*(const Halves*)(from + s), Whole) - zero[f];
+            store(to + s, __builtin_convertvector(q, Block) * step[f]);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace cofire

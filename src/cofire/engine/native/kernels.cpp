@@ -38,6 +38,14 @@ void forward(int n8, const Connections& by_output, const float* bias, const floa
     });
 }
 
+void gather_tile(int n8, int64_t n_features, const uint16_t* rows, const uint16_t* next_rows,
+                 const float* step, const int32_t* zero, const int32_t* destination, float* tile) {
+    with_constant(n8, [&](auto n) {
+        gather_tile_rows<decltype(n)::value>(n_features, rows, next_rows, step, zero, destination,
+                                             tile);
+    });
+}
+
 void backward(int n8, const Connections& by_input, const float* delta, float* in,
               Activation activation, float* gradient, float* bias_gradient, bool accumulate,
               uint8_t* fired, bool far) {
@@ -111,6 +119,7 @@ const Kernels COFIRE_LEVEL = {
     COFIRE_TEXT(COFIRE_LEVEL),
     gather_floats,
     gather_bytes,
+    gather_tile,
     forward,
     backward,
     softmax_loss,

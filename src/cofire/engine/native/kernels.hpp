@@ -53,6 +53,11 @@ struct Kernels {
     void (*gather_bytes)(int n8, int64_t n_features, const uint8_t* const* rows, const float* scale,
                          const float* offset, const int32_t* destination, float* tile);
 
+    // The same from a tile of 16-bit numbers, a row of kMaxTile for each feature.
+    void (*gather_tile)(int n8, int64_t n_features, const uint16_t* rows, const uint16_t* next_rows,
+                        const float* step, const int32_t* zero, const int32_t* destination,
+                        float* tile);
+
     // out[o, s] = activation(bias[o] + sum over o's connections of weight * in[other, s])
     void (*forward)(int n8, const Connections& by_output, const float* bias, const float* in,
                     float* out, Activation activation, bool far);

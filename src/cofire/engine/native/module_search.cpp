@@ -1,5 +1,6 @@
 // The door to the searches.
 #include "door.hpp"
+#include "windows.hpp"
 
 namespace cofire {
 namespace {
@@ -158,6 +159,32 @@ void py_rarity(const OwnedRows& rows, Array1<const int64_t> row_ids, Array1<int6
     rows.view.rarity(row_ids.data(), static_cast<int64_t>(row_ids.shape(0)), rarity.data());
 }
 
+// A copy of some rows in a given order, in tiles: (n_tiles, n_features, 64).
+OwnedRows py_tile_rows(const OwnedRows& rows, Array1<const int64_t> order,
+                       nb::ndarray<uint16_t, nb::ndim<3>, nb::c_contig, nb::device::cpu> tiles,
+                       Array1<float> step, Array1<int32_t> zero) {
+    SearchCall::check_ids(order, rows.view.n_rows, "order");
+    const int64_t n = static_cast<int64_t>(order.shape(0)), n_features = rows.view.n_features;
+    if (static_cast<int64_t>(tiles.shape(0)) != divide_up(n, kMaxTile) ||
+        static_cast<int64_t>(tiles.shape(1)) != n_features || tiles.shape(2) != kMaxTile)
+        throw nb::value_error("tiles: not 64 numbers per feature for every 64 rows");
+    if (static_cast<int64_t>(step.shape(0)) != n_features || zero.shape(0) != step.shape(0))
+        throw nb::value_error("step and zero: not one number per feature");
+    {
+        nb::gil_scoped_release unlocked;
+        rows.view.copy_to_tiles(kernels(), order.data(), n, tiles.data(), step.data(), zero.data());
+    }
+    OwnedRows copy;
+    copy.view.kind = Rows::Kind::tiles;
+    copy.view.n_rows = n;
+    copy.view.n_features = n_features;
+    copy.view.tiles = tiles.data();
+    copy.view.step = step.data();
+    copy.view.zero = zero.data();
+    copy.owners = {nb::cast(tiles), nb::cast(step), nb::cast(zero)};
+    return copy;
+}
+
 }  // namespace
 
 void add_search(nb::module_& m) {
@@ -173,6 +200,8 @@ void add_search(nb::module_& m) {
           "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(), "kept"_a,
           "places"_a, "n_found"_a, "score"_a, "ties"_a, "seed"_a, "epoch"_a,
           "row_share"_a.noconvert().none(), "n_tables"_a, "n_threads"_a);
+    m.def("tile_rows", py_tile_rows, "rows"_a, "order"_a.noconvert(), "tiles"_a.noconvert(),
+          "step"_a.noconvert(), "zero"_a.noconvert());
     m.def("rarity", py_rarity, "rows"_a, "row_ids"_a.noconvert(), "rarity"_a.noconvert());
 }
 

@@ -163,8 +163,10 @@ private:
 
     // ---- a round ------------------------------------------------------------------------------
 
-    // Only what open candidates depend on is computed. Tiles are dealt to the groups by number.
+    // Only what open candidates depend on is computed. A group has tiles in a row: while one is
+    // worked on, the next is brought in.
     void see_rows(const std::vector<Field>& fields, int64_t begin, int64_t end) {
+        const int64_t n_tiles = divide_up(end - begin, tile_size_);
         make_plan();
         const Plan& plan = *plan_;
         const Watched watched = watch(plan, fields);
@@ -175,10 +177,9 @@ private:
         for (const Norms& norms : norms_) per_row += static_cast<int64_t>(norms.neurons.size());
         multiply_adds_ += (end - begin) * per_row;
         workers_.share(kGroups, [&](int64_t group, int thread) {
-            for (int64_t first = begin + group * tile_size_; first < end;
-                 first += kGroups * tile_size_) {
+            for (int64_t t = group * n_tiles / kGroups; t < (group + 1) * n_tiles / kGroups; t++) {
                 if (workers_.stopped()) return;
-                rows.with_tile(first, watched.last_level, spaces_[thread],
+                rows.with_tile(begin + t * tile_size_, watched.last_level, spaces_[thread],
                                [&](const Signals& signals) { add(watched, signals, group); });
             }
         });

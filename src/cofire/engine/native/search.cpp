@@ -64,12 +64,16 @@ public:
                 result.places[l] = choice.places;
                 const double wrong = choice.missed + fields[l].expected_errors;
                 result.recall[l] = std::max(1.0 - wrong / n, 0.0);
-                if (choice.missed > std::max(screening * n, 1.0)) {  // once more, with more
-                    result.factor[l] = 2 * divide_up(fields[l].places.size(), n_wanted[l]);
-                    continue;
+                const double tolerated = std::max(screening * n, 1.0);
+                int64_t& factor = result.factor[l];
+                if (choice.missed > tolerated) {
+                    const int64_t had = divide_up(fields[l].places.size(), n_wanted[l]);
+                    factor = had + divide_up(had, 2);
+                } else if (factor > 2) {
+                    factor -= choice.spare ? factor / 2 : choice.missed < tolerated / 8;
                 }
-                n_wanted[l] = 0;
-                if (choice.spare && result.factor[l] > 2) result.factor[l] /= 2;
+                // Once more, with more of them, only where that many alone are too many.
+                if (choice.missed <= std::max((1.0 - how.recall) * n, 1.0)) n_wanted[l] = 0;
             }
         }
         result.multiply_adds += sketch.multiply_adds() + race.multiply_adds();
@@ -173,8 +177,9 @@ private:
         bool spare = false;   // half of the field would have done
     };
 
-    // The best of a field. The further down the sketch's list, the fewer are chosen: the decrease
-    // from its second quarter to its second half goes on beyond its end.
+    // The best of a field. The further down the sketch's list, the fewer are chosen. Their share
+    // falls from the first quarter to the second, from there to the second half, and so on beyond
+    // the end: by the last ratio again, and by less where the ratio itself has fallen.
     Choice choose(int layer, const Field& field) const {
         const TieBreak order = this->order(layer);
         const int64_t n = static_cast<int64_t>(field.places.size());
@@ -193,7 +198,10 @@ private:
         }
         std::sort(choice.places.begin(), choice.places.end());
         choice.spare = half + quarter == 0.0;
-        const double ratio = std::min(half / std::max(quarter, 1.0), 0.9);
+        const double first = static_cast<double>(field.n_wanted) - quarter - half;
+        const double before = std::max(quarter, 1.0) / std::max(first, 1.0);
+        const double last = half / 2.0 / std::max(quarter, 1.0);
+        const double ratio = std::min(2.0 * last * std::min(last / before, 1.0), 0.9);
         if (n < n_free(layer)) choice.missed = half * ratio / (1.0 - ratio);
         return choice;
     }

@@ -33,7 +33,8 @@ public:
         multiply_adds_ = rows.n_samples() * per_row;
         const Lots signs(request.seed, kSigns, request.epoch);
         workers.share(n_tiles, [&](int64_t tile, int thread) {
-            for (int64_t t = tile; t < n_row_tiles; t += n_tiles)
+            for (int64_t t = tile * n_row_tiles / n_tiles; t < (tile + 1) * n_row_tiles / n_tiles;
+                 t++)
                 rows.with_tile(t * tile_size, plan.n_layers(), spaces[thread],
                                [&](const Signals& signals) {
                                    add(plan, signals, t * tile_size, signs, tiles_[tile]);
