@@ -97,6 +97,7 @@ def main():
     )
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--data", nargs="+", default=list(ALLOWED))
+    parser.add_argument("--modes", nargs="+", default=list(MODES), choices=MODES)
     parser.add_argument("--jobs", type=int, default=joblib.cpu_count())
     arguments = parser.parse_args()
     done = runs_on_record()
@@ -104,7 +105,7 @@ def main():
         (data, mode, seed)
         for data in arguments.data
         for seed in range(arguments.seeds)
-        for mode in MODES
+        for mode in arguments.modes
         if (data, mode, seed) not in done
     ]
     start = time.perf_counter()
