@@ -24,7 +24,7 @@ from cofire import SparseMLPClassifier, engine
 from cofire.callbacks import Callback
 from cofire.data import paper_parts, paper_split
 from cofire.data.catalog import locate
-from cofire.similarity import Exact, Linear, Screened
+from cofire.similarity import Deck, Exact, Linear, Screened
 from cofire.topology.places import without
 from cofire.topology.select import smallest_magnitude
 from search_page import write_page
@@ -95,6 +95,13 @@ def search_of(network, rows, n_rows, seed=0, epoch=1):
         epoch=epoch,
         n_threads=N_THREADS,
     )
+
+
+def as_in_a_fit(search):
+    """The search with what a fit makes once of its rows; and their rarity."""
+    rarity = search.rows.rarity(search.row_ids)
+    deck = Deck.of(search.rows, search.row_ids, rarity, None)
+    return replace(search, deck=lambda: deck), lambda: rarity
 
 
 # ---- the plain way, in NumPy ---------------------------------------------------------
@@ -175,15 +182,13 @@ def price():
         rewire = [record["rewire_seconds"] for record in epochs]
         rows, network = engine.Rows(X), model.network_
         search = search_of(network, rows, len(X))
-        rarity = rows.rarity(search.row_ids)
+        dealt, rarity = as_in_a_fit(search)
         factor = model.history_[-1]["candidate_factor"]
         contestants = {
             "numpy": lambda n=network, s=search: numpy_search(n, X, s),
             "exact": lambda s=search: Exact().find(s, None, None),
-            "screened": lambda s=search, r=rarity, f=factor: Screened().find(
-                s, lambda: r, f
-            ),
-            "linear": lambda s=search, r=rarity: Linear().find(s, lambda: r, None),
+            "screened": lambda s=dealt, r=rarity, f=factor: Screened().find(s, r, f),
+            "linear": lambda s=dealt, r=rarity: Linear().find(s, r, None),
         }
         seconds = {name: [] for name in contestants}
         for _ in range(3):
@@ -222,18 +227,17 @@ def recall():
             key = f"{name}, epsilon {epsilon}, epoch {epoch}"
             result[key] = {"screened": [], "estimated": [], "linear": []}
             factor = None
+            dealt, rarity = as_in_a_fit(search_of(network, rows, len(X)))
             for trial in range(5):
-                search = search_of(network, rows, len(X), epoch=trial + 1)
-                search = replace(search, kept=search_of(network, rows, len(X)).kept)
-                rarity = rows.rarity(search.row_ids)
-                found = Screened().find(search, lambda r=rarity: r, factor)
+                search = replace(dealt, epoch=trial + 1)
+                found = Screened().find(search, rarity, factor)
                 factor = found.factor
                 wanted = np.array(search.n_wanted)
                 result[key]["screened"].append(scores.recall(found.places, exact))
                 result[key]["estimated"].append(
                     float(np.average(found.recall, weights=wanted))
                 )
-                hashed = Linear().find(search, lambda r=rarity: r, None)
+                hashed = Linear().find(search, rarity, None)
                 result[key]["linear"].append(scores.recall(hashed.places, exact))
             means = {k: round(float(np.mean(v)), 4) for k, v in result[key].items()}
             print(key, means, flush=True)
@@ -247,7 +251,7 @@ def picture():
     rows, scores = engine.Rows(X), Scores(network, X)
     search = search_of(network, rows, len(X))
     exact = Exact().find(search, None, None).places
-    rarity = rows.rarity(search.row_ids)
+    search, rarity = as_in_a_fit(search)
     points = []
 
     def measure(kind, setting, find):
@@ -265,9 +269,7 @@ def picture():
             "screened",
             wanted,
             lambda trial, w=wanted: (
-                Screened(w)
-                .find(replace(search, epoch=trial + 1), lambda: rarity, None)
-                .places
+                Screened(w).find(replace(search, epoch=trial + 1), rarity, None).places
             ),
         )
     for tables in (2, 8, 32):
@@ -275,9 +277,7 @@ def picture():
             "linear",
             tables,
             lambda trial, t=tables: (
-                Linear(t)
-                .find(replace(search, epoch=trial + 1), lambda: rarity, None)
-                .places
+                Linear(t).find(replace(search, epoch=trial + 1), rarity, None).places
             ),
         )
     for n in (256, 1024, 4096, 16384, 32768, len(X)):

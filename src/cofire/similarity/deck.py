@@ -63,7 +63,11 @@ def rare_and_others(rarity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n = len(rarity)
     n_rare = int(np.count_nonzero(rarity <= RARE))
     n_rare = min(-(-n_rare // TILE), n // 8 // TILE) * TILE
-    rare = np.sort(np.argpartition(rarity, n_rare)[:n_rare])
-    others = np.ones(n, dtype=bool)
-    others[rare] = False
-    return rare, np.flatnonzero(others)
+    if n_rare == 0:
+        return np.empty(0, np.int64), np.arange(n)
+    # Of equals the first: which ones a partial sort takes depends on the machine.
+    limit = np.partition(rarity, n_rare - 1)[n_rare - 1]
+    rare = rarity < limit
+    n_more = n_rare - np.count_nonzero(rare)
+    rare[np.flatnonzero(rarity == limit)[:n_more]] = True
+    return np.flatnonzero(rare), np.flatnonzero(~rare)
