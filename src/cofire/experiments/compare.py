@@ -11,8 +11,8 @@ from cofire.experiments.grid import Run
 from cofire.experiments.names import data_name, method_name
 from cofire.experiments.parts import file_option
 from cofire.experiments.ranks import signed_rank
+from cofire.experiments.results import Result
 from cofire.experiments.statistics import holm, mean_and_spread
-from cofire.experiments.store import Result
 from cofire.report.table import MeanSpread, Table, Value, with_best_bold
 
 

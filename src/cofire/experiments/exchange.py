@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from cofire.experiments.store import EPOCH_CURVES, RUN_FIELDS, Store, run_of
+from cofire.experiments.results import EPOCH_CURVES
+from cofire.experiments.store import RUN_FIELDS, Store, run_of
 from cofire.report.writing import write_atomically
 
 COLUMNS = (

@@ -14,7 +14,7 @@ from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.experiments.grid import PROFILES, Run
 from cofire.experiments.parts import Parts, parts_of
 from cofire.experiments.removal import RemovalStudy
-from cofire.experiments.store import Outcome
+from cofire.experiments.results import Outcome
 
 CURVES = (
     "loss",

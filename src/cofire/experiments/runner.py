@@ -17,7 +17,8 @@ from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from cofire import engine
 from cofire.experiments.grid import Run
-from cofire.experiments.store import Outcome, Store, run_of
+from cofire.experiments.results import Outcome
+from cofire.experiments.store import Store, run_of
 
 RHYTHM = 20.0  # seconds between signs of life
 IDLE = 300.0  # seconds after which a worker without work ends

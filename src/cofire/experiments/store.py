@@ -14,13 +14,14 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cofire.experiments.grid import Run
+from cofire.experiments.results import Outcome, Result
 from cofire.plain import canonical
 
 APPLICATION = 0x636F6669  # "cofi": tells our files from other SQLite files
@@ -53,51 +54,6 @@ PRAGMA user_version = {VERSION};
 RUN_FIELDS = tuple(f.name for f in fields(Run))
 
 
-EPOCH_CURVES = (
-    "loss",
-    "validation_score",
-    "validation_loss",
-    "test_score",
-    "test_loss",
-    "train_seconds",
-    "rewire_seconds",
-    "evaluate_seconds",
-    "multiply_adds",
-)
-"""The curves with one value an epoch."""
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What one training brought.
-
-    score is the test accuracy (or R^2) of the epoch that validated best, counted from
-    1. curves: `EPOCH_CURVES`, one value an epoch each; `inputs`: connections of each
-    input of the network that was chosen; what a study found.
-    """
-
-    score: float
-    validation_score: float | None
-    best_epoch: int
-    connections: int
-    density: float
-    seconds: float
-    curves: Mapping[str, np.ndarray]
-    receipt: Mapping[str, Any] = field(default_factory=dict)
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Result(Outcome):
-    """A finished run as the store has it."""
-
-    run: Run = None  # type: ignore[assignment]  # always given; fields before have defaults
-    id: int = 0
-    cofire: str = ""
-    machine: Mapping[str, Any] = field(default_factory=dict)
-    finished: str = ""
-
-
 class StoreError(Exception):
     """The file is not a run store, or not one that this version can use."""
 
@@ -105,14 +61,15 @@ class StoreError(Exception):
 class Store:
     """The runs of a file, which is made where there is none.
 
-    >>> import tempfile
-    >>> from cofire.experiments.grid import Run
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> store = Store(Path(folder.name) / "runs.sqlite")
-    >>> store.add([Run("madelon", "set", 100, 1.0, seed) for seed in range(3)])
-    >>> store.counts()
-    {'waiting': 3, 'running': 0, 'done': 0, 'failed': 0}
-    >>> store.close(); folder.cleanup()
+        >>> import tempfile
+        >>> from cofire.experiments.grid import Run
+    from cofire.experiments.results import Outcome, Result
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> store = Store(Path(folder.name) / "runs.sqlite")
+        >>> store.add([Run("madelon", "set", 100, 1.0, seed) for seed in range(3)])
+        >>> store.counts()
+        {'waiting': 3, 'running': 0, 'done': 0, 'failed': 0}
+        >>> store.close(); folder.cleanup()
     """
 
     def __init__(self, path: Path | str, *, create: bool = True) -> None:

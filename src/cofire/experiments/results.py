@@ -1,0 +1,53 @@
+"""What a run brings, and what the store knows of it afterwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cofire.experiments.grid import Run
+
+EPOCH_CURVES = (
+    "loss",
+    "validation_score",
+    "validation_loss",
+    "test_score",
+    "test_loss",
+    "train_seconds",
+    "rewire_seconds",
+    "evaluate_seconds",
+    "multiply_adds",
+)
+"""The curves with one value an epoch."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one training brought.
+
+    score is the test accuracy (or R^2) of the epoch that validated best, counted from
+    1. curves: `EPOCH_CURVES`, one value an epoch each; `inputs`: connections of each
+    input of the network that was chosen; what a study found.
+    """
+
+    score: float
+    validation_score: float | None
+    best_epoch: int
+    connections: int
+    density: float
+    seconds: float
+    curves: Mapping[str, np.ndarray]
+    receipt: Mapping[str, Any] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Outcome):
+    """A finished run as the store has it."""
+
+    run: Run = None  # type: ignore[assignment]  # always given; fields before have defaults
+    id: int = 0
+    cofire: str = ""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    finished: str = ""
