@@ -12,15 +12,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <vector>
 
 #include "field.hpp"
 #include "ranking.hpp"
-#include "sketch.hpp"
-#include "top_places.hpp"
+#include "signals.hpp"
 #include "workers.hpp"
 
 namespace cofire {
