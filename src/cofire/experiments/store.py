@@ -63,7 +63,6 @@ class Store:
 
         >>> import tempfile
         >>> from cofire.experiments.grid import Run
-    from cofire.experiments.results import Outcome, Result
         >>> folder = tempfile.TemporaryDirectory()
         >>> store = Store(Path(folder.name) / "runs.sqlite")
         >>> store.add([Run("madelon", "set", 100, 1.0, seed) for seed in range(3)])
