@@ -61,14 +61,14 @@ class StoreError(Exception):
 class Store:
     """The runs of a file, which is made where there is none.
 
-        >>> import tempfile
-        >>> from cofire.experiments.grid import Run
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> store = Store(Path(folder.name) / "runs.sqlite")
-        >>> store.add([Run("madelon", "set", 100, 1.0, seed) for seed in range(3)])
-        >>> store.counts()
-        {'waiting': 3, 'running': 0, 'done': 0, 'failed': 0}
-        >>> store.close(); folder.cleanup()
+    >>> import tempfile
+    >>> from cofire.experiments.grid import Run
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = Store(Path(folder.name) / "runs.sqlite")
+    >>> store.add([Run("madelon", "set", 100, 1.0, seed) for seed in range(3)])
+    >>> store.counts()
+    {'waiting': 3, 'running': 0, 'done': 0, 'failed': 0}
+    >>> store.close(); folder.cleanup()
     """
 
     def __init__(self, path: Path | str, *, create: bool = True) -> None:
