@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 
@@ -471,3 +472,10 @@ def test_a_schedule_among_the_options_is_followed():
     plain = execute(replace(RUN, method="set"))
     assert found.curves["loss"][:2].tolist() == plain.curves["loss"][:2].tolist()
     assert found.curves["loss"][3] != plain.curves["loss"][3]
+
+
+def test_joblib_goes_on_working_beside_the_runner(store):
+    before = joblib.Parallel(2)(joblib.delayed(abs)(-k) for k in range(3))
+    run_all(runs(2), store, n_cores=2, execute=run_cases.of_seed)
+    after = joblib.Parallel(2)(joblib.delayed(abs)(-k) for k in range(3))
+    assert before == after == [0, 1, 2]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from cofire import engine
@@ -146,7 +146,8 @@ class _Runner:
         """
         threads = self.campaign.n_threads
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        pool = get_reusable_executor(
+        # A pool of our own: the one that joblib shares is joblib's to set up.
+        pool = ProcessPoolExecutor(
             n_processes,
             timeout=IDLE,
             initializer=_end_with_parent,
@@ -166,11 +167,8 @@ class _Runner:
                 # What came home whole is written down before a death is dealt with.
                 for future in sorted(landed, key=lambda f: f.exception() is not None):
                     self._land(flying.pop(future), future)
-        except BrokenProcessPool:
-            raise
-        except BaseException:
+        finally:
             pool.shutdown(kill_workers=True)
-            raise
 
     def _land(self, run: Run, future: "Future[Any]") -> None:
         error = future.exception()
