@@ -10,7 +10,15 @@ import pytest
 from cofire.experiments import Store
 from cofire.experiments.statistics import agreement
 from cofire.methods import METHODS
-from cofire.paper import ITEMS, Choice, fair, item_named, published, reproduce
+from cofire.paper import (
+    ITEMS,
+    Choice,
+    fair,
+    item_named,
+    published,
+    reproduce,
+    summary,
+)
 from cofire.paper.cells import gather
 from cofire.paper.fair import FAIR, trials
 from cofire.paper.reproduce import caption, tabulate, write
@@ -256,6 +264,26 @@ def test_results_of_other_runs_have_no_say(store):
     fill(store, [run], scored({("set", 0): 0.6}))
     (line,) = rows(tabulate(ITEMS["table2"], store, choice).tables[0])
     assert (line["ours"].mean, line["seeds"]) == (60.0, 1)
+
+
+def test_the_summary_counts_each_place_once_and_as_the_paper_trained_it(store):
+    (run,) = ITEMS["table2"].runs(
+        Choice(
+            data=("madelon",), methods=("set",), hidden=(1000,), epsilon=(1,), seeds=1
+        )
+    )
+    # Of the same place, but for other items: for few epochs, and under study.
+    others = [run for name in ("cost", "rewiring") for run in ITEMS[name].runs(ALL)]
+    others = [other for other in others if other.cell.method == "set"]
+    fill(store, others, scored({}))
+    fill(store, [run], scored({("set", 0): 0.617}))
+    cells = summary.all_cells(store, ALL)
+    counted = {
+        row["table"]: row for row in rows(summary.faithfulness_table(cells, ALL))
+    }
+    assert counted["table2"]["done"] == counted["all"]["done"] == 1
+    assert counted["table2"]["agree"] == counted["all"]["agree"] == 1
+    assert counted["table8"]["done"] == 0
 
 
 def test_missing_runs_are_named_but_not_without_end(store):

@@ -83,7 +83,8 @@ def write(made: Made, folder: Path) -> list[Path]:
     files = [file for table in tables for file in write_table(table, folder)]
     if made.item.name == "summary" and made.cells:
         n_done = sum(len(gathered.results) for gathered in made.cells.values())
-        page = summary_page(made.cells, made.n_runs - n_done, made.n_runs)
+        missing = made.n_runs - n_done
+        page = summary_page(made.cells, made.choice, missing, made.n_runs)
         files.append(folder / f"summary{ways}.md")
         write_atomically(files[-1], page.encode())
     try:
