@@ -175,7 +175,7 @@ def test_doctor_speaks_plainly(monkeypatch):
         "python": "3",
         "platform": "x",
         "required": {"numpy": "2"},
-        "optional": {"pooch": None},
+        "optional": {"pillow": None},
         "simd_level": "baseline",
         "cores": 2,
         "data": {"madelon": None},
@@ -186,7 +186,7 @@ def test_doctor_speaks_plainly(monkeypatch):
     monkeypatch.setattr(checkup, "doctor", lambda: healthy)
     result = run("doctor")
     assert result.exit_code == 0
-    assert "pooch not installed" in result.output
+    assert "pillow not installed" in result.output
     assert "does not change a bit" in result.output
     assert json.loads(run("doctor", "--json").stdout) == healthy
 

@@ -16,7 +16,7 @@ from cofire.estimators import SparseMLPClassifier
 from cofire.network import SparseNetwork
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "rich", "safetensors", "typer")
-OPTIONAL = ("matplotlib", "plotly", "pandas", "pyarrow", "pillow", "pooch")
+OPTIONAL = ("matplotlib", "plotly", "pandas", "pyarrow", "pillow", "scikit-posthocs")
 THREADS = (1, 2, 3)
 
 
