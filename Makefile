@@ -42,7 +42,7 @@ test: .venv-test/ready
 	  --pyargs ./tests cofire $(ARGS)
 
 test-slow: .venv-test/ready
-	.venv-test/bin/python -m pytest -m slow $(ARGS)
+	.venv-test/bin/python -m pytest -m slow --timeout=7200 $(ARGS)
 
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .

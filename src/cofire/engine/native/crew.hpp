@@ -15,6 +15,11 @@
 #include <thread>
 #include <vector>
 
+// A test puts a pause here, at the point where a thread that loses its core does the most harm.
+#ifndef COFIRE_BEFORE_GRIP
+#define COFIRE_BEFORE_GRIP() (void)0
+#endif
+
 namespace cofire {
 
 inline void relax() {
@@ -53,8 +58,8 @@ private:
     // On lines of their own: who looks at one does not slow down who writes the other.
     alignas(64) std::atomic<uint64_t> free_{0};  // a bit for each lot that nobody has taken
     alignas(64) std::atomic<uint64_t> done_{0};
-    std::atomic<bool> finished_{false};
-    // Written between two phases only, when no lot is free and none is in anybody's hands.
+    // Written between two phases only, when no lot is free and none is in anybody's hands;
+    // so to be read only with a lot in hand.
     uint64_t n_tasks_ = 0, n_lots_ = 0;
 
     explicit Crew(int n_threads) : n_threads_(n_threads) {}
@@ -63,27 +68,34 @@ private:
         n_tasks_ = n_tasks;
         n_lots_ = n_tasks < kLots ? n_tasks : kLots;
         done_.store(0, std::memory_order_relaxed);
-        if (n_tasks == 0) finished_.store(true, std::memory_order_relaxed);
-        // The end is announced as a lot that is never done.
+        // The end is a phase of no tasks and one lot, which is passed on and never done.
         const uint64_t all = n_lots_ == kLots ? ~uint64_t{0} : (uint64_t{1} << n_lots_) - 1;
-        free_.store(n_tasks == 0 ? 1 : all, std::memory_order_release);
-        free_.notify_all();
+        offer(n_tasks == 0 ? 1 : all);
         return n_tasks > 0;
+    }
+
+    void offer(uint64_t lots) {
+        free_.store(lots, std::memory_order_release);
+        free_.notify_all();
     }
 
     template <class Task, class Between, class Poll>
     void work(int thread, Task& task, Between& between, Poll poll) {
         for (;;) {
+            // Phases may come and go between the look and the grip: what matters is what is
+            // in hand, and of which phase it is can be asked only then.
             uint64_t free = free_lots();
-            if (finished_.load(std::memory_order_relaxed)) return;
             const int lot = first_from(free, thread);
             const uint64_t bit = uint64_t{1} << lot;
+            COFIRE_BEFORE_GRIP();
             if (!free_.compare_exchange_weak(free, free & ~bit, std::memory_order_acq_rel)) continue;
-            for (uint64_t i = lot; i < n_tasks_; i += kLots) {
+            const uint64_t n_tasks = n_tasks_, n_lots = n_lots_;
+            if (n_tasks == 0) return offer(1);
+            for (uint64_t i = lot; i < n_tasks; i += kLots) {
                 task(static_cast<int64_t>(i), thread);
                 poll();
             }
-            if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_lots_) open_phase(between());
+            if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_lots) open_phase(between());
         }
     }
 

@@ -1,0 +1,51 @@
+"""The threads of native code, as a program of their own: they neither hang nor race."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent / "native" / "crew.cpp"
+HEADERS = Path(__file__).parents[1] / "src" / "cofire" / "engine" / "native"
+
+
+def built(program, *options):
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    command = [compiler, "-std=c++20", "-O1", "-pthread", f"-I{HEADERS}", *options]
+    done = subprocess.run(
+        [*command, str(SOURCE), "-o", str(program)], text=True, stderr=subprocess.PIPE
+    )
+    return program if done.returncode == 0 else pytest.fail(done.stderr)
+
+
+def run(program, n_threads, n_crews):
+    return subprocess.run(
+        [program, str(n_threads), str(n_crews)],
+        text=True,
+        timeout=120,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def test_a_crew_ends_and_opens_every_phase_once(tmp_path):
+    program = built(tmp_path / "crew")
+    for n_threads in (2, 4, 7):
+        done = run(program, n_threads, 3000)
+        assert done.returncode == 0, done.stdout
+
+
+def test_a_crew_has_no_race(tmp_path):
+    probe = subprocess.run(
+        [os.environ.get("CXX", "c++"), "-print-file-name=libtsan.so"],
+        text=True,
+        capture_output=True,
+    )
+    if "/" not in probe.stdout:
+        pytest.skip("no ThreadSanitizer beside the compiler")
+    done = run(built(tmp_path / "crew", "-g", "-fsanitize=thread"), 4, 2000)
+    assert done.returncode == 0, done.stdout
