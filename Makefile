@@ -19,17 +19,18 @@ SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow lint format bench sanitize clean toolchain
+.PHONY: help demo test test-slow reliability lint format bench sanitize clean toolchain
 
 help:
-	@echo "make demo       train dense, SET and CTRE on the bundled Madelon data, and compare"
-	@echo "make test       the test suite, the doctests and the README's code"
-	@echo "make test-slow  the tests that take minutes"
-	@echo "make lint       ruff and mypy"
-	@echo "make format     ruff and, where it is installed, clang-format"
-	@echo "make bench      speed beside other libraries on this machine"
-	@echo "make sanitize   the native tests with the address and undefined-behaviour sanitizers"
-	@echo "make clean      remove environments, builds and caches"
+	@echo "make demo         train dense, SET and CTRE on the bundled Madelon data, and compare"
+	@echo "make test         the test suite, the doctests and the README's code"
+	@echo "make test-slow    the tests that take minutes"
+	@echo "make reliability  the checks of docs/reliability.md, at full length"
+	@echo "make lint         ruff and mypy"
+	@echo "make format       ruff and, where it is installed, clang-format"
+	@echo "make bench        speed beside other libraries on this machine"
+	@echo "make sanitize     the native tests with the address and undefined-behaviour sanitizers"
+	@echo "make clean        remove environments, builds and caches"
 
 demo: .venv/ready
 	@.venv/bin/cofire demo
@@ -42,7 +43,13 @@ test: .venv-test/ready
 	  --pyargs ./tests cofire $(ARGS)
 
 test-slow: .venv-test/ready
-	.venv-test/bin/python -m pytest -m slow --timeout=7200 $(ARGS)
+	.venv-test/bin/python -m pytest -m slow --timeout=7200 --ignore=tests/reliability $(ARGS)
+
+# The checks of tests/reliability at full length; their figures into docs/reliability.md.
+reliability: .venv-test/ready
+	COFIRE_FIGURES=docs/results/reliability.json \
+	.venv-test/bin/python -m pytest -m slow --timeout=14400 tests/reliability $(ARGS)
+	.venv-test/bin/python tests/reliability/figures.py
 
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .
