@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse
 
 from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor
-from cofire.callbacks import Monitor
+from cofire.callbacks import Checkpoint, Monitor
 from cofire.errors import DivergenceError
 from cofire.methods.set import SET
 from estimator_cases import (
@@ -262,6 +262,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "n_jobs": [0, 1.5, "all"],
         "similarity": [None],
         "augmentation": ["flip", 3, (4, 3), Augmentation, Augmentation(4, 4)],
+        "checkpoint": [3, True, b"folder", ["a"], Checkpoint("a")],
         "callbacks": [None, 3, Monitor, [Monitor], [print]],
         "verbose": [-1, "loud"],
     }.items(),

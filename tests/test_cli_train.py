@@ -120,6 +120,18 @@ def test_train_in_json_and_again_with_the_same_bits():
     assert a["preprocessing"]["columns"][1]["categories"] == ["blue", "green", "red"]
 
 
+def test_train_goes_on_from_its_checkpoints(own_folder):
+    arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL, "--json")
+    plain = json.loads(done(*arguments).stdout)
+    kept = json.loads(done(*arguments, "--checkpoint", "kept").stdout)
+    newest, before = sorted((own_folder / "kept").rglob("*.cofire"), reverse=True)
+    newest.unlink()
+    again = json.loads(done(*arguments, "--checkpoint", "kept").stdout)
+    assert plain["test_score"] == kept["test_score"] == again["test_score"]
+    assert before.name == "epoch-00000010.cofire" and newest.exists()
+    assert cofire.load("fruit.cofire").resumed_after_ == 10
+
+
 def test_it_learns():
     arguments = ("--missing", "mean", *SMALL, "--epochs", 150, "--learning-rate", 0.05)
     found = json.loads(done("train", "fruit.csv", *arguments, "--json").stdout)

@@ -77,6 +77,7 @@ def test_the_defaults_that_were_promised(of):
         "n_jobs": None,
         "similarity": "screened",
         "augmentation": None,
+        "checkpoint": None,
         "callbacks": (),
         "verbose": 0,
     }

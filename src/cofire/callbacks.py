@@ -1,5 +1,7 @@
 """What may watch a training and end it: progress display, early stopping, monitors."""
 
+from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 from cofire.rewiring import Rewiring
@@ -27,6 +29,62 @@ class Callback:
 
     def on_train_end(self, progress: Progress) -> None:
         """Called once, also when training ended by an error or an interrupt."""
+
+    def state(self) -> dict[str, Any]:
+        """What it remembers from epoch to epoch, for a checkpoint.
+
+        Plain values, and arrays of one dimension (int32, int64, float32).
+        """
+        return {}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what `state` gave, before `on_train_begin`."""
+
+
+class Checkpoint(Callback):
+    """Let a fit that was cut off go on where it was, to the bit.
+
+    `checkpoint=FOLDER` of an estimator is this with its defaults; here the rhythm is
+    set: a checkpoint every so many epochs (10), or every so many seconds, and one at
+    the end. The same fit again (data, parameters, seed) goes on from the newest whole
+    checkpoint in the folder; another one has a sub-folder of its own. At most the
+    epochs since the last checkpoint are lost, whatever happens.
+
+    >>> import tempfile
+    >>> from cofire import SparseMLPClassifier
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(60, random_state=0)
+    >>> checkpoint = Checkpoint(tempfile.mkdtemp(), every=2)
+    >>> model = SparseMLPClassifier((8,), epsilon=1, max_iter=5, random_state=0,
+    ...                             callbacks=[checkpoint]).fit(X, y)
+    >>> model.resumed_after_, model.fit(X, y).resumed_after_  # nothing left to do
+    (0, 5)
+    """
+
+    def __init__(
+        self,
+        folder: str | PathLike[str],
+        *,
+        every: int | None = None,
+        every_seconds: float | None = None,
+    ) -> None:
+        if not isinstance(folder, str | PathLike) or not str(folder):
+            raise TypeError(f"folder must be the path of a folder, got {folder!r}")
+        if every is not None and (not isinstance(every, Integral) or every < 1):
+            raise ValueError(f"every must be a number of epochs >= 1, got {every!r}")
+        if every_seconds is not None and not (
+            isinstance(every_seconds, Real) and every_seconds >= 0
+        ):
+            raise ValueError(f"every_seconds must be >= 0, got {every_seconds!r}")
+        self.folder, self.every, self.every_seconds = folder, every, every_seconds
+
+    def is_due(self, epochs: int, seconds: float) -> bool:
+        """Whether to write one, so many epochs into the fit and seconds after one."""
+        every = 10 if self.every is self.every_seconds is None else self.every
+        by_epochs = every is not None and epochs % every == 0
+        return by_epochs or (
+            self.every_seconds is not None and seconds >= self.every_seconds
+        )
 
 
 class EarlyStopping(Callback):
@@ -75,6 +133,12 @@ class Monitor(Callback):
         score, loss = self._evaluate(progress.network)
         self.scores.append(score)
         self.losses.append(loss)
+
+    def state(self) -> dict[str, Any]:
+        return {"scores": self.scores, "losses": self.losses}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.scores[:], self.losses[:] = state["scores"], state["losses"]
 
     def on_train_end(self, progress: Progress) -> None:
         # It holds the data prepared for the engine: not for a pickle.
@@ -125,6 +189,21 @@ class RewiringStudy(Callback):
             ]
         self._found = found
 
+    def state(self) -> dict[str, Any]:
+        known = {"tried": self._tried, "found": self._found or []}
+        return {
+            f"{name}.{i}": places
+            for name, layers in known.items()
+            for i, places in enumerate(layers)
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        def layers(name: str) -> list[Any]:
+            keys = [f"{name}.{i}" for i in range(len(state))]
+            return [state[key] for key in keys if key in state]
+
+        self._tried, self._found = layers("tried"), layers("found") or None
+
 
 class ProgressDisplay(Callback):
     """A bar with the epoch, the loss and the validation score (through rich)."""
@@ -140,9 +219,15 @@ class ProgressDisplay(Callback):
             TextColumn("{task.fields[figures]}"),
             TimeRemainingColumn(),
         )
-        name = type(estimator).__name__
-        self._task = self._bar.add_task(name, total=n_epochs, figures="")
+        name, done = type(estimator).__name__, progress.epoch - progress.first_epoch
+        self._task = self._bar.add_task(
+            name, total=done + n_epochs, completed=done, figures=""
+        )
         self._bar.start()
+        if estimator.resumed_after_:
+            self._bar.console.print(
+                f"Goes on from its checkpoint after epoch {estimator.resumed_after_}."
+            )
         layers = progress.network.layers
         full = [str(i + 1) for i, layer in enumerate(layers) if layer.is_full]
         # All full: a warning was given, or it was asked for (method "dense").

@@ -142,6 +142,11 @@ def _replace(path: str, content: bytes) -> None:
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have what was added to a folder survive a power cut."""
     if os.name == "posix":  # elsewhere a folder cannot be opened
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,6 +1,7 @@
 """save, load: what of a fitted estimator goes into a file, and how it comes back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -25,6 +26,7 @@ from cofire.snapshot import (
     restore_progress,
     whole,
 )
+from cofire.state import Progress
 
 # A file names its classes by these tables; nothing else is ever looked up or imported.
 ESTIMATORS: dict[str, type[BaseSparseMLP]] = {
@@ -63,17 +65,29 @@ def save(
     `load_with_document` returns.
     """
     check_is_fitted(estimator)
+    check_storable(estimator)
+    estimator._check_parameters()
+    tensors: Tensors = {}
+    made = estimator.receipt_
+    document = describe(
+        estimator,
+        estimator._progress,
+        tensors,
+        simd_level=made.simd_level,
+        threads=made.threads,
+    )
+    if preprocessing is not None:
+        document["preprocessing"] = preprocessing
+    container.write(path, document, tensors)
+
+
+def check_storable(estimator: BaseSparseMLP) -> None:
+    """Refuse a class that no file may name, such as one derived from an estimator."""
     if ESTIMATORS.get(type(estimator).__name__) is not type(estimator):
         raise ValueError(
             f"{type(estimator).__name__} cannot be stored: a model file holds a "
             f"{' or a '.join(ESTIMATORS)}."
         )
-    estimator._check_parameters()
-    tensors: Tensors = {}
-    document = _describe(estimator, tensors)
-    if preprocessing is not None:
-        document["preprocessing"] = preprocessing
-    container.write(path, document, tensors)
 
 
 def load(path: str | PathLike[str]) -> Any:
@@ -87,17 +101,34 @@ def load(path: str | PathLike[str]) -> Any:
 def load_with_document(path: str | PathLike[str]) -> tuple[BaseSparseMLP, Document]:
     """Like `load`, and what the file says of itself: version, notes."""
     document, tensors = container.read(path)
-    try:
+    with malformed_is(path):
         estimator = _restore(document, tensors)
+        if "checkpoint" in document:  # callbacks are not part of a model
+            tensors = {n: a for n, a in tensors.items() if n[:10] != "callbacks."}
         if tensors:
             raise ValueError(f"unknown tensor {next(iter(tensors))}")
-    except _MALFORMED as error:
-        raise ModelFormatError(f"{path}: not a whole cofire model: {error}") from error
     return estimator, document
 
 
-def _describe(estimator: BaseSparseMLP, tensors: Tensors) -> Document:
-    parameters, notes = _plain_parameters(estimator)
+@contextmanager
+def malformed_is(path: str | PathLike[str]) -> Iterator[None]:
+    """Turn whatever a malformed document leads to into a ModelFormatError."""
+    try:
+        yield
+    except _MALFORMED as error:
+        raise ModelFormatError(f"{path}: not a whole cofire model: {error}") from error
+
+
+def describe(
+    estimator: BaseSparseMLP,
+    progress: Progress,
+    tensors: Tensors,
+    *,
+    simd_level: str,
+    threads: int,
+) -> Document:
+    """Return all but the arrays as plain values; the arrays go to `tensors`."""
+    parameters, notes = plain_parameters(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     return {
         "cofire": __version__,
@@ -106,13 +137,11 @@ def _describe(estimator: BaseSparseMLP, tensors: Tensors) -> Document:
         "notes": notes,
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
-        "targets": {
-            name: encode(getattr(estimator, name), name)
-            for name in _TARGETS[type(estimator).__name__]
-        },
-        "simd_level": estimator.receipt_.simd_level,
-        "threads": estimator.receipt_.threads,
-        "progress": describe_progress(estimator._progress, tensors),
+        "targets": plain_targets(estimator),
+        "simd_level": simd_level,
+        "threads": threads,
+        "resumed_after": estimator.resumed_after_,
+        "progress": describe_progress(progress, tensors),
     }
 
 
@@ -148,6 +177,7 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
         demand(bool((np.isfinite(scale) & (scale > 0)).all()), "target_scale_ <= 0")
         estimator.n_outputs_, estimator._one_column = sizes[-1], sizes[-1] == 1
     estimator.seed_ = progress.seed
+    estimator.resumed_after_ = whole(document.get("resumed_after", 0))
     estimator._finish(progress, estimator._settings())
     estimator.receipt_ = replace(
         estimator.receipt_,
@@ -157,8 +187,19 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     return estimator
 
 
-def _plain_parameters(estimator: BaseSparseMLP) -> tuple[Document, list[str]]:
+def plain_targets(estimator: BaseSparseMLP) -> Document:
+    """Return what an estimator learnt of its targets, as JSON holds it."""
+    names = _TARGETS[type(estimator).__name__]
+    return {name: encode(getattr(estimator, name), name) for name in names}
+
+
+def plain_parameters(estimator: BaseSparseMLP) -> tuple[Document, list[str]]:
+    """Return the parameters as JSON holds them, and notes on what it does not hold."""
     parameters, notes = estimator.get_params(deep=False), []
+    if parameters["checkpoint"] is not None:
+        # A file does not choose where on a disk something is written.
+        notes.append("checkpoint was left out")
+        parameters["checkpoint"] = None
     if len(parameters["callbacks"]):
         notes.append("callbacks were left out")
     parameters["callbacks"] = ()

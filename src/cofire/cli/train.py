@@ -67,6 +67,10 @@ def train(
     ] = False,
     seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
     n_jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="Folder: cut off, the same command goes on from there."),
+    ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(help="Any other: name=value, as in momentum=0.8; JSON values."),
@@ -105,6 +109,7 @@ def train(
         "early_stopping": early_stopping or None,
         "random_state": seed,
         "n_jobs": n_jobs,
+        "checkpoint": checkpoint,
     }
     given = {name: value for name, value in parameters.items() if value is not None}
     from cofire.data.training_rows import FileOptions, TrainingRows

@@ -35,6 +35,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
 
     network_: SparseNetwork
     seed_: int
+    resumed_after_: int
     n_features_in_: int
 
     # ---- what the subclasses say ----------------------------------------------------
@@ -89,10 +90,11 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         partial: bool,
         classes: Any = None,
     ) -> Self:
+        from cofire.checkpoints import checkpoints_of
+
         go_on = hasattr(self, "network_") and (partial or self.warm_start)
-        n_epochs = 1 if partial else self.max_iter
         before = self.__dict__.copy()
-        watchers: list[Callback] = []  # those that were told of the beginning
+        watchers: list[Callback] = []  # those to be told of the end
         try:
             self._check_parameters()
             X, y = self._validate(X, y, reset=not go_on)
@@ -106,21 +108,34 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
                 self._learn_scale(y, weight)
             targets = self._encode_targets(y)
             row_ids = _existing_rows(len(targets), weight)
+            given = self._given_validation(X_val, y_val, sample_weight_val)
             progress = self._resume() if go_on else self._start()
             if not partial:
                 progress.begin_fit()
-            validate, row_ids = self._validation(
-                X, targets, weight, row_ids, X_val, y_val, sample_weight_val
+            arrays = (X, targets, weight, *(given or ()))
+            checkpoints = checkpoints_of(
+                self, None if partial else arrays, progress if go_on else None
             )
+            watchers.append(checkpoints)
+            found = checkpoints.latest()
+            self.resumed_after_ = 0 if found is None else found.epoch
+            progress = found or progress
+            self.seed_ = progress.seed
+            validate, row_ids = self._validation(X, targets, weight, row_ids, given)
             self._check_there_is_a_batch(len(row_ids))
             settings = self._settings()
             data = self._training_data(X, targets, weight, row_ids, validate)
-            if not go_on:
+            if not go_on and found is None:
                 begin(progress, data, settings, self._connection_counts())
                 self._warn_if_full(progress.network)
+            done = progress.epoch - progress.first_epoch
+            n_epochs = 1 if partial else self.max_iter - done
+            if checkpoints.finished:
+                n_epochs = 0
             for watcher in self._watchers(X, y):
                 watcher.on_train_begin(self, progress, n_epochs)
-                watchers.append(watcher)
+                # Checkpoints stay last: they keep what the others remember.
+                watchers.insert(-1, watcher)
         except BaseException:
             # A refused argument leaves the estimator as it was.
             self.__dict__ = before | sklearn_context(self)
@@ -132,6 +147,8 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             if progress.best_network is not None and settings.restore_best:
                 progress.network = progress.best_network
                 progress.optimizer.start(progress.network)
+            if not checkpoints.finished:
+                checkpoints.write(progress, finished=True)
         finally:
             # Also after an interrupt or a divergence: what was trained can be used.
             self._finish(progress, settings)

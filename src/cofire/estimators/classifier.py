@@ -1,6 +1,7 @@
 """SparseMLPClassifier: takes the place of scikit-learn's MLPClassifier."""
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -93,6 +94,11 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     augmentation : cofire.Augmentation, optional
         For rows that are images: training sees them flipped and shifted at random,
         otherwise in every epoch. X must not be sparse.
+    checkpoint : path of a folder, optional
+        Where `fit` writes its state every 10 epochs and at the end. The same fit again
+        (data, parameters, random_state) goes on where it was cut off, to the bit;
+        another one has a sub-folder of its own. Without a random_state, a fit that had
+        come to its end begins anew. `cofire.callbacks.Checkpoint` sets the rhythm.
     callbacks : sequence of cofire.callbacks.Callback
     verbose : int
         1 shows a progress bar.
@@ -109,6 +115,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         loss_curve_, loss_, n_iter_ come from it.
     validation_scores_, best_validation_score_ : None without validation data
     receipt_ : what the fit cost, beside its dense twin
+    resumed_after_ : the epoch after which the fit went on from a checkpoint, else 0
     seed_, n_features_in_, feature_names_in_
 
     Examples
@@ -165,6 +172,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
         augmentation: Augmentation | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -201,6 +209,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             n_jobs=n_jobs,
             similarity=similarity,
             augmentation=augmentation,
+            checkpoint=checkpoint,
             callbacks=callbacks,
             verbose=verbose,
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from cofire.augmentation import Augmentation
-from cofire.callbacks import Callback
+from cofire.callbacks import Callback, Checkpoint
 from cofire.errors import unknown_name
 from cofire.methods import METHODS, Method, make_method
 from cofire.network import ACTIVATIONS
@@ -81,6 +82,7 @@ class SparseMLPParameters(BaseEstimator):
         "n_jobs": [Integral, None],
         "similarity": [str, Similarity],
         "augmentation": [Augmentation, None],
+        "checkpoint": [str, PathLike, None],
         "callbacks": ["array-like"],
         "verbose": ["verbose"],
     }
@@ -120,6 +122,7 @@ class SparseMLPParameters(BaseEstimator):
         n_jobs: int | None,
         similarity: str | Similarity,
         augmentation: Augmentation | None,
+        checkpoint: str | PathLike[str] | None,
         callbacks: Any,
         verbose: int,
     ) -> None:
@@ -155,6 +158,7 @@ class SparseMLPParameters(BaseEstimator):
         self.n_jobs = n_jobs
         self.similarity = similarity
         self.augmentation = augmentation
+        self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
 
@@ -183,7 +187,20 @@ class SparseMLPParameters(BaseEstimator):
                     "callbacks: expected cofire.callbacks.Callback objects, got "
                     f"{type(callback).__name__}. scikit-learn's go to set_callbacks."
                 )
+        self._checkpoint()
         self._hidden_sizes()
+
+    def _checkpoint(self) -> Checkpoint | None:
+        """Where and when checkpoints are written, if at all."""
+        given = [c for c in self.callbacks if isinstance(c, Checkpoint)]
+        if self.checkpoint is not None:
+            given.append(Checkpoint(self.checkpoint))
+        if len(given) > 1:
+            raise ValueError(
+                "checkpoint: one folder is enough; leave checkpoint= out, or all but "
+                "one Checkpoint among the callbacks."
+            )
+        return given[0] if given else None
 
     def _check_learning_rate(self) -> None:
         if isinstance(self.learning_rate, str):

@@ -1,6 +1,7 @@
 """SparseMLPRegressor: takes the place of scikit-learn's MLPRegressor."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from cofire.augmentation import Augmentation
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
-from cofire.network import SparseNetwork
 from cofire.similarity import Similarity
 
 
@@ -75,6 +75,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
         augmentation: Augmentation | None = None,
+        checkpoint: str | PathLike[str] | None = None,
         callbacks: Any = (),
         verbose: int = 0,
     ) -> None:
@@ -111,6 +112,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
             n_jobs=n_jobs,
             similarity=similarity,
             augmentation=augmentation,
+            checkpoint=checkpoint,
             callbacks=callbacks,
             verbose=verbose,
         )
@@ -166,12 +168,9 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         loss = np.average(0.5 * error.sum(axis=1), weights=weight)
         return float(r2_score(targets, outputs, sample_weight=weight)), float(loss)
 
-    def _scorer(
-        self, X: Any, targets: np.ndarray, weight: np.ndarray | None
-    ) -> Callable[[SparseNetwork], tuple[float, float]]:
+    def _check_scorable(self, targets: np.ndarray) -> None:
         if len(targets) < 2:
             raise ValueError("R^2 needs at least two rows.")
-        return super()._scorer(X, targets, weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

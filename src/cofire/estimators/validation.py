@@ -15,6 +15,8 @@ from cofire.threads import n_threads
 
 Scorer = Callable[[SparseNetwork], tuple[float, float]]
 """Score and mean loss of a network."""
+Checked = tuple[Any, np.ndarray, np.ndarray | None]
+"""Rows, targets and weights as the engine takes them."""
 
 
 class ValidationSupport(SparseMLPParameters):
@@ -52,22 +54,15 @@ class ValidationSupport(SparseMLPParameters):
 
     _output_is_numeric = False
 
-    def _validation(
-        self,
-        X: Any,
-        targets: np.ndarray,
-        weight: np.ndarray | None,
-        row_ids: np.ndarray,
-        X_val: Any,
-        y_val: Any,
-        sample_weight_val: Any,
-    ) -> tuple[Scorer | None, np.ndarray]:
-        """How to validate, if at all, and the rows that are left to train on."""
+    def _given_validation(
+        self, X_val: Any, y_val: Any, sample_weight_val: Any
+    ) -> Checked | None:
+        """The validation data that came with the call, checked."""
         if X_val is not None:
             if y_val is None:
                 raise ValueError("y_val is missing: X_val came without it.")
             try:
-                return self._evaluator(X_val, y_val, sample_weight_val), row_ids
+                return self._checked(X_val, y_val, sample_weight_val)
             except ValueError as error:
                 raise ValueError(
                     f"validation data (X_val, y_val, sample_weight_val): {error}"
@@ -76,6 +71,19 @@ class ValidationSupport(SparseMLPParameters):
             raise ValueError(
                 "X_val is missing: y_val or sample_weight_val came without it."
             )
+        return None
+
+    def _validation(
+        self,
+        X: Any,
+        targets: np.ndarray,
+        weight: np.ndarray | None,
+        row_ids: np.ndarray,
+        given: Checked | None,
+    ) -> tuple[Scorer | None, np.ndarray]:
+        """How to validate, if at all, and the rows that are left to train on."""
+        if given is not None:
+            return self._scorer(*given), row_ids
         needed = "validation" in self._method().needs
         if not (self.early_stopping or needed):
             return None, row_ids
@@ -98,15 +106,24 @@ class ValidationSupport(SparseMLPParameters):
         return validate, np.sort(row_ids)
 
     def _evaluator(self, X: Any, y: Any, sample_weight: Any = None) -> Scorer:
+        return self._scorer(*self._checked(X, y, sample_weight))
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         X, y = self._validate(X, y, reset=False)
         weight = None
         if sample_weight is not None:
             weight = _check_sample_weight(
                 sample_weight, X, dtype=np.float32, ensure_non_negative=True
             )
-        return self._scorer(X, self._encode_targets(y), weight)
+        targets = self._encode_targets(y)
+        self._check_scorable(targets)
+        return X, targets, weight
+
+    def _check_scorable(self, targets: np.ndarray) -> None:
+        """Refuse too few rows for a score."""
 
     def _scorer(self, X: Any, targets: np.ndarray, weight: np.ndarray | None) -> Scorer:
+        self._check_scorable(targets)
         rows, threads = engine.Rows(X), n_threads(self.n_jobs)
 
         def score(network: SparseNetwork) -> tuple[float, float]:

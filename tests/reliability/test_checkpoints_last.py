@@ -1,0 +1,74 @@
+"""Checkpoints outlive signal 9 at any moment, and a disk that fails at any call."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from checkpoint_cases import built_faults
+from figures import report
+
+HERE = Path(__file__).parent
+
+
+def told(program, folder, *arguments):
+    environment = os.environ | {"LD_PRELOAD": str(built_faults(folder))}
+    done = subprocess.run(
+        [sys.executable, HERE / program, folder, *map(str, arguments)],
+        env=environment,
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def check_killed(folder, n_random, n_aimed):
+    found = told("killed_fits.py", folder, n_random, n_aimed)
+    assert found["right"] == n_random + n_aimed, found
+    assert found["leftovers"] == 0, found
+    # Most were killed before their end, and most of these had a checkpoint by then.
+    assert found["cut_off"] >= 0.8 * (n_random + n_aimed), found
+    assert found["resumed"] >= 0.5 * (n_random + n_aimed), found
+    return found
+
+
+def test_killed_fits_go_on_to_the_same_end(tmp_path):
+    check_killed(tmp_path, 4, 10)
+
+
+@pytest.mark.slow
+def test_killed_fits_go_on_to_the_same_end_250(tmp_path):
+    found = check_killed(tmp_path, 200, 50)
+    report(
+        "fits killed with signal 9",
+        "200 at random + 50 inside a write: all resume, bit-identical, no file left",
+        f"{found['right']} of 250 bit-identical ({found['cut_off']} cut off before "
+        f"their end, {found['resumed']} of 250 went on from a checkpoint), "
+        f"{found['leftovers']} temporary files left",
+        met=found["right"] == 250 and found["leftovers"] == 0,
+    )
+
+
+def check_failing(folder, step):
+    found = told("failing_disk.py", folder, step)
+    assert found["wrong"] == []
+    assert found["faults"] >= 120 // step
+    return found
+
+
+def test_a_failing_disk_costs_no_checkpoint(tmp_path):
+    check_failing(tmp_path, 7)
+
+
+@pytest.mark.slow
+def test_a_failing_disk_costs_no_checkpoint_at_any_call(tmp_path):
+    found = check_failing(tmp_path, 1)
+    report(
+        "disk that fails (ENOSPC, EIO, EDQUOT, EROFS, short write) at call n, all n",
+        "old checkpoint loads, clear error, estimator usable",
+        f"{found['faults']} faults, {len(found['wrong'])} findings",
+        met=not found["wrong"],
+    )
