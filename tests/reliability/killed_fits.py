@@ -1,6 +1,9 @@
-"""Kill fits with signal 9 and let them go on: a program for test_checkpoints_last.py.
+"""Cut fits off and let them go on: a program for test_checkpoints_last.py.
 
-    LD_PRELOAD=faults.so python killed_fits.py FOLDER N_RANDOM N_AIMED
+    LD_PRELOAD=faults.so python killed_fits.py FOLDER N_KILLED N_AIMED N_SIGNALS
+
+N_KILLED with signal 9 at a random moment, N_AIMED with it at a call on a file,
+N_SIGNALS by Ctrl-C or SIGTERM at a random moment.
 
 Prints one JSON object. Processes are forked from one that has imported everything.
 """
@@ -34,9 +37,12 @@ def in_a_child(job):
     child = os.fork()
     if child == 0:
         os.close(reading)
-        with os.fdopen(writing, "w") as pipe:
-            json.dump(job(), pipe)
-        os._exit(0)
+        try:
+            with os.fdopen(writing, "w") as pipe:
+                json.dump(job(), pipe)
+            os._exit(0)
+        except BaseException:
+            os._exit(1)
     os.close(writing)
     return child, os.fdopen(reading)
 
@@ -70,12 +76,15 @@ def calls_of(name, folder):
     return faults().faults_calls()
 
 
-def killed_at_random(name, folder, seconds):
+def cut_off_at_random(name, folder, seconds, with_signal):
+    """Seconds from the signal to the end of the process."""
     child, pipe = in_a_child(lambda: fitted(name, folder))
     time.sleep(random.uniform(0, seconds))
-    os.kill(child, signal.SIGKILL)
+    start = time.perf_counter()
+    os.kill(child, with_signal)
     os.waitpid(child, 0)
     pipe.close()
+    return time.perf_counter() - start
 
 
 def killed_in_a_write(name, folder, n_calls):
@@ -90,28 +99,30 @@ def killed_in_a_write(name, folder, n_calls):
     return told(job) is None
 
 
-def main(folder, n_random, n_aimed):
+def main(folder, n_killed, n_aimed, n_signals):
     random.seed(0)
     folder = Path(folder)
     plain = {name: told(fitted, name, None) for name in FITS}
     calls = {name: told(calls_of, name, folder / name) for name in FITS}
-    counts = {"right": 0, "cut_off": 0, "resumed": 0, "leftovers": 0, "warned": 0}
-    for trial in range(n_random + n_aimed):
+    counts = {"right": 0, "cut_off": 0, "resumed": 0, "leftovers": 0, "slowest": 0}
+    for trial in range(n_killed + n_aimed + n_signals):
         name = list(FITS)[trial % len(FITS)]
-        own = folder / str(trial)
-        if trial < n_random:
-            killed_at_random(name, own, 1.5 * plain[name]["seconds"])
-            counts["cut_off"] += 1
-        else:
+        own, seconds = folder / str(trial), 1.5 * plain[name]["seconds"]
+        if n_killed <= trial < n_killed + n_aimed:
             counts["cut_off"] += killed_in_a_write(name, own, calls[name])
+        else:
+            soft = random.choice([signal.SIGINT, signal.SIGTERM])
+            which = signal.SIGKILL if trial < n_killed else soft
+            took = cut_off_at_random(name, own, seconds, which)
+            counts["slowest"] = max(counts["slowest"], took)
+            counts["cut_off"] += 1
         again = told(fitted, name, own)
         counts["right"] += bool(again) and again["sha256"] == plain[name]["sha256"]
         counts["resumed"] += bool(again) and again["resumed_after"] > 0
-        counts["warned"] += bool(again) and len(again["warnings"]) > 0
         counts["leftovers"] += len(list(own.rglob(".*")))
         shutil.rmtree(own)
-    sys.stdout.write(json.dumps(counts | {"calls": calls}))
+    sys.stdout.write(json.dumps(counts))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))
