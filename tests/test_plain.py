@@ -77,7 +77,17 @@ def test_numpy_scalars_become_numbers_of_the_same_value():
 )
 def test_what_cannot_be_stored_is_named(value):
     with pytest.raises(ValueError, match=r"alpha: .*(stored in|too large for) a model"):
+        encode(value, "alpha")
+    with pytest.raises(ValueError, match="alpha: .*stored in a model"):
         encode({"a": [value]}, "alpha")
+
+
+def test_an_array_within_a_list_and_endless_keys_are_not_stored():
+    with pytest.raises(ValueError, match="alpha: ndarray cannot be stored"):
+        encode([np.zeros(2)], "alpha")
+    with pytest.raises(ValueError, match="alpha: a key beyond"):
+        encode({2**65: 1}, "alpha")
+    assert there_and_back({2**64: 1, -(2**64): 2}) == {2**64: 1, -(2**64): 2}
 
 
 @pytest.mark.parametrize(
@@ -93,6 +103,8 @@ def test_what_cannot_be_stored_is_named(value):
         {"$array": {"dtype": "|S1", "values": ["\u1234"]}},
         {"$array": {"dtype": "O", "values": [["a"]]}},
         {"$array": {"dtype": "O", "values": {"a": 1}}},
+        [{"$array": {"dtype": "<U2", "values": ["a"]}}],
+        {"$pairs": [[2**65, 1]]},
     ],
     ids=repr,
 )

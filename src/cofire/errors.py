@@ -36,6 +36,8 @@ def unknown_name(kind: str, name: object, known: Collection[str]) -> ValueError:
     ValueError("unknown method 'SETT'. Did you mean 'set'? Known: set, static.")
     """
     known = sorted(known)
-    close = difflib.get_close_matches(str(name).lower(), known, n=1)
+    # A long name is no slip of the pen, and difflib takes its time over it.
+    guess = str(name).lower()[:50]
+    close = difflib.get_close_matches(guess, known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")

@@ -127,9 +127,14 @@ class SparseLayer:
         yield len(self.bias) != self.n_out, "bias must be one per output neuron"
         outside = (indices < 0) | (indices >= self.n_in)
         yield outside.any(), f"indices must lie in [0, n_in = {self.n_in})"
-        steps = np.diff(self.keys)
-        yield (steps < 0).any(), "indices must be sorted within each neuron"
-        yield (steps == 0).any(), "indices must be unique within each neuron"
+        # A byte per connection: `keys` would take more memory than the layer has.
+        first = indptr[(indptr > 0) & (indptr < len(indices))]
+        falls = indices[1:] < indices[:-1]
+        falls[first - 1] = False  # a neuron's first is not compared with another's last
+        yield falls.any(), "indices must be sorted within each neuron"
+        repeats = indices[1:] == indices[:-1]
+        repeats[first - 1] = False
+        yield repeats.any(), "indices must be unique within each neuron"
         yield not np.isfinite(self.weights).all(), "weights must be finite"
         yield not np.isfinite(self.bias).all(), "bias must be finite"
 

@@ -3,14 +3,19 @@
 import json
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 # What labels and arrays of numbers may be; anything else is refused at both doors.
 _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US]\d{1,8})|O")
-MAX_ARRAY_BYTES = 2**24
-"""A fixed-width dtype costs its width per element, whatever the strings need."""
+MAX_ARRAY_BYTES = 2**23
+"""A fixed-width dtype costs its width per element, whatever the strings need.
+
+For the same reason an array stands alone, never within a list or a dict: those may hold
+any number of them.
+"""
 
 
 def canonical(value: Any) -> str:
@@ -24,6 +29,19 @@ def encode(value: Any, name: str) -> Any:
     >>> canonical(encode((1, [0.5, None], float("inf")), "x"))
     '{"$tuple":[1,[0.5,null],{"$float":"inf"}]}'
     """
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, name)
+    return _encode(value, name)
+
+
+def decode(value: Any) -> Any:
+    """Undo `encode`; a ValueError or TypeError for what it never wrote."""
+    if isinstance(value, dict) and value.keys() == {"$array"}:
+        return _decode_array(**value["$array"])
+    return _decode(value)
+
+
+def _encode(value: Any, name: str) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -32,42 +50,46 @@ def encode(value: Any, name: str) -> Any:
     if isinstance(value, np.bool_ | np.integer | np.str_):
         return value.item()
     if isinstance(value, np.floating) and value.dtype.itemsize <= 8:
-        return encode(value.item(), name)
+        return _encode(value.item(), name)
     if isinstance(value, list):
-        return [encode(v, name) for v in value]
+        return [_encode(v, name) for v in value]
     if isinstance(value, tuple):
-        return {"$tuple": [encode(v, name) for v in value]}
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, name)
+        return {"$tuple": [_encode(v, name) for v in value]}
     if isinstance(value, dict):
         if all(isinstance(key, str) and key[:1] != "$" for key in value):
-            return {key: encode(v, name) for key, v in value.items()}
-        pairs = [[encode(k, name), encode(v, name)] for k, v in value.items()]
+            return {key: _encode(v, name) for key, v in value.items()}
+        _check_keys(value, name)
+        pairs = [[_encode(k, name), _encode(v, name)] for k, v in value.items()]
         return {"$pairs": pairs}
     kind = type(value).__name__
     raise ValueError(f"{name}: {kind} cannot be stored in a model file.")
 
 
-def decode(value: Any) -> Any:
-    """Undo `encode`; a ValueError or TypeError for what it never wrote."""
+def _decode(value: Any) -> Any:
     if isinstance(value, list):
-        return [decode(v) for v in value]
+        return [_decode(v) for v in value]
     if not isinstance(value, dict):
         return value
     tag = next((key for key in value if key[:1] == "$"), None)
     if tag is None:
-        return {key: decode(v) for key, v in value.items()}
+        return {key: _decode(v) for key, v in value.items()}
     if len(value) != 1:
         raise ValueError(f"the tag {tag} does not stand alone")
     if tag == "$float":
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value[tag]]
     if tag == "$tuple":
-        return tuple(decode(v) for v in value[tag])
+        return tuple(_decode(v) for v in value[tag])
     if tag == "$pairs":
-        return {decode(k): decode(v) for k, v in value[tag]}
-    if tag == "$array":
-        return _decode_array(**value[tag])
+        keys = [_decode(key) for key, _ in value[tag]]
+        _check_keys(keys, "a dict")
+        return dict(zip(keys, (_decode(v) for _, v in value[tag]), strict=True))
     raise ValueError(f"unknown tag {tag}")
+
+
+def _check_keys(keys: Iterable[Any], name: str) -> None:
+    """Of whole numbers without bound, any number may share a hash."""
+    if any(isinstance(key, int) and abs(key) > 2**64 for key in keys):
+        raise ValueError(f"{name}: a key beyond 2**64 is not for a model file.")
 
 
 def _encode_array(array: np.ndarray, name: str) -> dict[str, Any]:
@@ -84,7 +106,7 @@ def _encode_array(array: np.ndarray, name: str) -> dict[str, Any]:
     values = array.tolist()
     if array.dtype.kind == "S":
         values = [v.decode("latin-1") for v in values]
-    return {"$array": {"dtype": dtype, "values": encode(values, name)}}
+    return {"$array": {"dtype": dtype, "values": _encode(values, name)}}
 
 
 def _decode_array(dtype: str, values: list[Any]) -> np.ndarray:
@@ -93,7 +115,7 @@ def _decode_array(dtype: str, values: list[Any]) -> np.ndarray:
     kind = np.dtype(dtype)
     if kind.itemsize * len(values) > MAX_ARRAY_BYTES:
         raise ValueError("an array larger than a model file may hold")
-    items = decode(values)
+    items = _decode(values)
     if any(isinstance(v, list | tuple | dict | np.ndarray) for v in items):
         raise ValueError("an array within an array")
     if kind.kind == "S":

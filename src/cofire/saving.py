@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ def save(
     RandomState becomes None. Written beside the path and renamed: after any failure the
     old file, if there was one, is still whole. `preprocessing` (plain values, those of
     `cofire.data.Preprocessing`) says how rows became X: it stands in the document that
-    `load_with_document` returns.
+    `load_with_document` returns. A loaded model keeps it until it is fitted anew.
     """
     check_is_fitted(estimator)
     check_storable(estimator)
@@ -76,6 +77,8 @@ def save(
         simd_level=made.simd_level,
         threads=made.threads,
     )
+    if preprocessing is None:
+        preprocessing = estimator._preprocessing
     if preprocessing is not None:
         document["preprocessing"] = preprocessing
     container.write(path, document, tensors)
@@ -107,6 +110,7 @@ def load_with_document(path: str | PathLike[str]) -> tuple[BaseSparseMLP, Docume
             tensors = {n: a for n, a in tensors.items() if n[:10] != "callbacks."}
         if tensors:
             raise ValueError(f"unknown tensor {next(iter(tensors))}")
+    estimator._preprocessing = document.get("preprocessing")
     return estimator, document
 
 
@@ -116,7 +120,9 @@ def malformed_is(path: str | PathLike[str]) -> Iterator[None]:
     try:
         yield
     except _MALFORMED as error:
-        raise ModelFormatError(f"{path}: not a whole cofire model: {error}") from error
+        raise ModelFormatError(
+            f"{path}: not a whole cofire model: {container.reason(error)}"
+        ) from error
 
 
 def describe(
@@ -153,6 +159,9 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     progress = restore_progress(document["progress"], tensors)
     sizes, output = progress.network.sizes, progress.network.output
 
+    demand(type(document["cofire"]) is str, "no version of cofire")
+    demand(type(document["simd_level"]) is str, "simd_level is no name")
+    demand(all(type(note) is str for note in document["notes"]), "notes are no text")
     estimator.n_features_in_ = whole(document["n_features"])
     demand(sizes[0] == estimator.n_features_in_, "n_features and first layer differ")
     if document["feature_names"] is not None:
@@ -181,7 +190,7 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     estimator._finish(progress, estimator._settings())
     estimator.receipt_ = replace(
         estimator.receipt_,
-        simd_level=str(document["simd_level"]),
+        simd_level=document["simd_level"],
         threads=whole(document["threads"]),
     )
     return estimator
@@ -213,16 +222,31 @@ def plain_parameters(estimator: BaseSparseMLP) -> tuple[Document, list[str]]:
 
 
 def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Document:
-    parameters = {name: decode(value) for name, value in plain.items()}
-    for name in parameters.keys() - known._get_param_names():
+    for name in plain.keys() - known._get_param_names():
         raise unknown_name("parameter", name, known._get_param_names())
+    parameters = {name: decode(value) for name, value in plain.items()}
+    for name, value in parameters.items():
+        if isinstance(value, np.ndarray):
+            demand(name == "hidden_layer_sizes", f"{name} is an array")
     for name, (_, table) in _OBJECTS.items():
         value = parameters.get(name)
         if isinstance(value, dict):
             parameters[name] = _restore_object(**value, table=table())
         elif isinstance(value, str):
             _known(value, table())
+    # NumPy would make all of them as wide as the longest text among them.
+    sizes = parameters.get("hidden_layer_sizes")
+    if isinstance(sizes, list | tuple):
+        demand(all(type(n) is int for n in sizes), "hidden_layer_sizes are no numbers")
+    _check_method_options(parameters.get("method_options"))
     return parameters
+
+
+def _check_method_options(options: Any) -> None:
+    """An unknown option would be looked for in packages that are not imported yet."""
+    if isinstance(options, dict):
+        known = set[str]().union(*map(field_names, METHODS.loaded().values()))
+        demand(options.keys() <= known, "method_options that no method here has")
 
 
 def _describe_object(value: Any, parameter: str, table: dict[str, type]) -> Document:
@@ -245,8 +269,9 @@ def _restore_object(name: str, settings: Document, table: dict[str, type]) -> An
 def _known(name: str, table: dict[str, type]) -> type:
     """A file does not make anything be imported: not even an installed package."""
     if name not in table:
+        shown = shortened(name)
         raise ValueError(
-            f"{name!r} is not one of cofire's own. If an installed package adds this "
-            f"method, say cofire.METHODS[{name!r}] first."
+            f"{shown} is not one of cofire's own. If an installed package adds this "
+            f"method, say cofire.METHODS[{shown}] first."
         )
     return table[name]

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from itertools import pairwise
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from cofire.state import Progress
 OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam}
 
 Tensors = dict[str, np.ndarray]
+_NUMBERS = ("loss", "rewire_seconds", "train_seconds", "evaluate_seconds")
 _ARRAYS = ("indptr", "indices", "weights", "bias")  # of a layer
 
 
@@ -63,6 +65,10 @@ def restore_progress(plain: Document, tensors: Tensors) -> Progress:
     history, epoch = decode(plain["history"]), whole(plain["epoch"])
     demand(len(history) == epoch, "history is not one record per epoch")
     demand(all(isinstance(r, dict) for r in history), "history is not made of records")
+    demand(
+        all(type(record[name]) is float for record in history for name in _NUMBERS),
+        "loss and seconds of an epoch are no numbers",
+    )
     best_score = decode(plain["best_score"])
     demand(best_score is None or type(best_score) is float, "best_score is no number")
     return Progress(
@@ -132,7 +138,8 @@ def field_names(known: type) -> set[str]:
 
 def whole(value: Any, below: int = 2**63) -> int:
     """Return the value if it is a whole number from 0; a ValueError if not."""
-    demand(type(value) is int and 0 <= value < below, f"{value!r} is no whole number")
+    fits = type(value) is int and 0 <= value < below
+    demand(fits, f"{shortened(value)} is no whole number")
     return value
 
 

@@ -37,6 +37,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
     seed_: int
     resumed_after_: int
     n_features_in_: int
+    _preprocessing: dict[str, Any] | None = None  # of a loaded model: how rows became X
 
     # ---- what the subclasses say ----------------------------------------------------
 
@@ -102,6 +103,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             if go_on:
                 self._check_classes_unchanged(classes)
             else:
+                self._preprocessing = None
                 self._learn_targets(y, classes)
             weight = self._weights(X, y, sample_weight)
             if not go_on:
