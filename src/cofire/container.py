@@ -69,7 +69,7 @@ def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
 
 def reason(error: Exception) -> str:
     """What an error says, cut short: part of it may come from a file."""
-    text = str(error)
+    text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return text if len(text) <= 300 else f"{text[:300]} ..."
 
 

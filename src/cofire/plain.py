@@ -36,9 +36,14 @@ def encode(value: Any, name: str) -> Any:
 
 def decode(value: Any) -> Any:
     """Undo `encode`; a ValueError or TypeError for what it never wrote."""
-    if isinstance(value, dict) and value.keys() == {"$array"}:
+    if is_array(value):
         return _decode_array(**value["$array"])
     return _decode(value)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `decode` will make an array of it."""
+    return isinstance(value, dict) and value.keys() == {"$array"}
 
 
 def _encode(value: Any, name: str) -> Any:

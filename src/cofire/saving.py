@@ -17,7 +17,7 @@ from cofire.errors import ModelFormatError, unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.base import BaseSparseMLP
 from cofire.methods import METHODS, Method
-from cofire.plain import decode, encode
+from cofire.plain import decode, encode, is_array
 from cofire.similarity import SIMILARITIES, Similarity
 from cofire.snapshot import (
     Tensors,
@@ -224,10 +224,9 @@ def plain_parameters(estimator: BaseSparseMLP) -> tuple[Document, list[str]]:
 def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Document:
     for name in plain.keys() - known._get_param_names():
         raise unknown_name("parameter", name, known._get_param_names())
+    for name in plain.keys() - {"hidden_layer_sizes"}:
+        demand(not is_array(plain[name]), f"{name} is an array")
     parameters = {name: decode(value) for name, value in plain.items()}
-    for name, value in parameters.items():
-        if isinstance(value, np.ndarray):
-            demand(name == "hidden_layer_sizes", f"{name} is an array")
     for name, (_, table) in _OBJECTS.items():
         value = parameters.get(name)
         if isinstance(value, dict):

@@ -120,6 +120,9 @@ def _take_optimizer(
         moments = [f"moments.{i}.{m}" for m in range(known.n_moments)]
         weights = [_take_like(layer.weights, f"{m}.weights", tensors) for m in moments]
         bias = [_take_like(layer.bias, f"{m}.bias", tensors) for m in moments]
+        if known is Adam:  # its second moment is a mean of squares
+            negative = (weights[1] < 0).any() or (bias[1] < 0).any()
+            demand(not negative, f"moments.{i}.1 is negative")
         optimizer.state.append(LayerState(weights, bias))
     return optimizer
 
