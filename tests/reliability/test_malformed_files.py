@@ -102,7 +102,7 @@ def large_file(folder: Path) -> Good:
     """A model of 50 MB."""
     X = np.random.default_rng(0).standard_normal((64, 3000)).astype(np.float32)
     model = SparseMLPRegressor(
-        (3000,), density=0.46, method="static", max_iter=1, random_state=0, n_jobs=1
+        (3000,), density=0.35, method="static", max_iter=1, random_state=0, n_jobs=1
     ).fit(X, X[:, 0])
     model.save(folder / "large")
     content = (folder / "large").read_bytes()
