@@ -1,0 +1,136 @@
+"""Coverage-guided fuzzing of `cofire.load` with Atheris (libFuzzer).
+
+    python tests/reliability/fuzz_loader.py 1000000     so many executions
+
+Byte by byte a fuzzer never gets past a checksum. This one mutates the parts of a file
+(its description, its arrays, its list of tensors) and packs them again, checksums and
+header repaired; libFuzzer keeps what reaches new lines of the loader and of the checks
+behind it. A finding is any error but ModelFormatError, or a loaded model whose arrays
+a second opinion calls broken. `make fuzz` makes the environment.
+"""
+
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import atheris
+import figures
+import numpy as np
+
+# What the fuzzer watches: the way of a file from its bytes to an estimator.
+WATCHED = ["container", "plain", "saving", "snapshot", "layer", "network", "errors"]
+WATCHED += ["estimators.parameters", "augmentation", "optimizers", "methods", "cost"]
+with atheris.instrument_imports(include=[f"cofire.{name}" for name in WATCHED]):
+    import file_cases
+    from file_cases import DAMAGES, Good, Parts, is_sound, pack, unpack, with_text
+
+    from cofire.errors import ModelFormatError
+    from cofire.saving import load
+
+GOAL = 1_000_000
+MAX_LENGTH = 1 << 16
+
+
+def fuzz(runs: int, corpus: Path) -> None:
+    """Run the fuzzer in this process, which it ends."""
+    path = corpus.parent / "m"
+    seeds = [file.read_bytes() for file in sorted(corpus.iterdir())]
+
+    def execute(data: bytes) -> None:
+        path.write_bytes(data)
+        try:
+            model = load(path)
+        except ModelFormatError:
+            return
+        if not is_sound(unpack(data)):
+            raise AssertionError("loaded with broken arrays")
+        model.n_jobs = 1
+        X = np.ones((2, model.n_features_in_), np.float32)
+        if model._predict_outputs(X).shape != (2, model.network_.sizes[-1]):
+            raise AssertionError("does not predict")
+
+    def mutate(data: bytes, max_size: int, seed: int) -> bytes:
+        draw = random.Random(seed)
+        try:
+            good = Good(data, unpack(data))
+        except (ValueError, TypeError, LookupError, AttributeError):
+            seed_data = draw.choice(seeds)
+            good = Good(seed_data, unpack(seed_data))
+        try:
+            mutated = _mutated(good, draw, atheris.Mutate)
+        except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
+            mutated = atheris.Mutate(data, max_size)
+        return mutated[:max_size]
+
+    arguments = [f"-runs={runs}", f"-max_len={MAX_LENGTH}", "-timeout=10"]
+    arguments += ["-rss_limit_mb=2048", "-len_control=0", "-print_final_stats=1"]
+    arguments.append(f"-artifact_prefix={corpus.parent}/")
+    atheris.Setup(
+        [sys.argv[0], *arguments, str(corpus)], execute, custom_mutator=mutate
+    )
+    atheris.Fuzz()
+
+
+def _mutated(good: Good, draw: random.Random, mutate) -> bytes:
+    """One step: the bytes, a damage of `file_cases`, or a part packed again."""
+    way = draw.randrange(6)
+    if way == 0:
+        return mutate(good.content, MAX_LENGTH)
+    if way <= 2:
+        return draw.choice(list(DAMAGES))(good, draw)
+    if way == 3:
+        return file_cases.flip_in_an_array(good, draw)[0]
+    if way == 4:
+        parts = good.parts.copy()
+        name = draw.choice(sorted(parts.tensors))
+        array = parts.tensors[name]
+        raw = mutate(array.tobytes() or b"\0" * 8, 4096)
+        raw = raw[: len(raw) // array.itemsize * array.itemsize]
+        parts.tensors[name] = np.frombuffer(raw, array.dtype)
+        return pack(parts)
+    text = mutate(good.text.encode(), MAX_LENGTH // 2).decode("latin-1")
+    try:
+        return pack(Parts(json.loads(text), good.parts.tensors))
+    except ValueError:
+        return with_text(text, good.parts)
+
+
+def main(runs: int) -> int:
+    """Fuzz in a child, and report how many executions there were."""
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = Path(folder) / "corpus"
+        corpus.mkdir()
+        for i, good in enumerate(file_cases.good_files(Path(folder))):
+            (corpus / str(i)).write_bytes(good.content)
+        child = subprocess.Popen(
+            [sys.executable, __file__, str(runs), str(corpus)],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        told = []
+        for line in child.stderr:
+            sys.stderr.write(line)
+            told.append(line)
+        status = child.wait()
+        kept = len(list(corpus.iterdir()))
+    counted = re.findall(r"number_of_executed_units:\s*(\d+)", "".join(told))
+    executed = int(counted[-1]) if counted else 0
+    figures.report(
+        "Fuzzing the loader (Atheris, coverage-guided)",
+        f">= {GOAL:,} executions, 0 findings",
+        f"{executed:,} executions, {int(status != 0)} findings, "
+        f"{kept} files kept for what they reached",
+        met=status == 0 and executed >= GOAL,
+    )
+    return status
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 2:
+        fuzz(int(sys.argv[1]), Path(sys.argv[2]))
+    else:
+        sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else GOAL))
