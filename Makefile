@@ -19,13 +19,14 @@ SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow reliability lint format bench sanitize clean toolchain
+.PHONY: help demo test test-slow reliability fuzz lint format bench sanitize clean toolchain
 
 help:
 	@echo "make demo         train dense, SET and CTRE on the bundled Madelon data, and compare"
 	@echo "make test         the test suite, the doctests and the README's code"
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make reliability  the checks of docs/reliability.md, at full length"
+	@echo "make fuzz         fuzz the reading of model files (RUNS=1000000)"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       ruff and, where it is installed, clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
@@ -51,6 +52,13 @@ reliability: .venv-test/ready
 	.venv-test/bin/python -m pytest -m slow --timeout=14400 tests/reliability $(ARGS)
 	.venv-test/bin/python tests/reliability/figures.py
 
+# Coverage-guided, by Atheris; the number of executions into docs/reliability.md too.
+RUNS ?= 1000000
+fuzz: .venv-fuzz/ready
+	COFIRE_FIGURES=docs/results/reliability.json \
+	.venv-fuzz/bin/python tests/reliability/fuzz_loader.py $(RUNS)
+	.venv-fuzz/bin/python tests/reliability/figures.py
+
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .
 	.venv-test/bin/ruff format --check .
@@ -75,7 +83,7 @@ sanitize: .venv-sanitize/ready
 	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_gradients.py tests/test_augmentation.py) $(ARGS)
 
 clean:
-	rm -rf .venv .venv-build .venv-test .venv-bench .venv-sanitize build dist
+	rm -rf .venv .venv-build .venv-test .venv-fuzz .venv-bench .venv-sanitize build dist
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -106,6 +114,10 @@ endef
 .venv-test/ready: build/wheel/ready build/plugin/ready
 	$(call install,.venv-test,[test])
 	@.venv-test/bin/$(PIP) install --force-reinstall --no-deps build/plugin/*.whl
+
+.venv-fuzz/ready: build/wheel/ready
+	$(call install,.venv-fuzz)
+	@.venv-fuzz/bin/$(PIP) install atheris
 
 .venv-bench/ready: build/wheel/ready benchmarks/requirements.txt
 	$(call install,.venv-bench)

@@ -1,0 +1,204 @@
+"""Write the golden models: small files of this version, and what they predict.
+
+    python tests/golden/make.py [NAME ...]     all that are missing, or these anew
+
+Whoever reads model files later must read these too, and predict the same bits
+(tests/test_golden.py). So a file is never written again without need: a new option gets
+a new file. Everything but the models stands in expected.json, floats in hexadecimal.
+Bits are those of a SIMD level: with fused multiply-adds they are others than without.
+The machine must have all of LEVELS.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse
+
+import cofire
+from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
+from cofire.callbacks import Callback
+from cofire.methods.ctre_sim import CTRESimultaneous
+from cofire.methods.rigl import RigL
+from cofire.methods.set import SET
+from cofire.similarity import Exact, Linear, Screened
+
+FOLDER = Path(__file__).parent
+EXPECTED = FOLDER / "expected.json"
+LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
+
+draw = np.random.default_rng(20)
+X = draw.standard_normal((60, 6)).astype(np.float32)
+NUMBER = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)  # three classes
+BINARY = (X[:, 2] > 0).astype(int)
+WORDS = np.array(["ant", "bee", "cätchy"])[NUMBER]
+COLUMNS = np.stack([NUMBER > 0, NUMBER > 1, X[:, 2] > 0], axis=1).astype(int)
+VALIDATION = {"X_val": X[::2], "y_val": NUMBER[::2]}
+PROBE = draw.standard_normal((5, 6)).astype(np.float32)
+SMALL = {"hidden_layer_sizes": (8, 6), "epsilon": 1.5, "random_state": 0}
+SMALL |= {"max_iter": 2, "batch_size": 16, "n_jobs": 1}
+
+
+def classifier(y=NUMBER, rows=X, fit=(), **parameters):
+    return SparseMLPClassifier(**SMALL | parameters).fit(rows, y, **dict(fit))
+
+
+def regressor(y, rows=X, fit=(), **parameters):
+    return SparseMLPRegressor(**SMALL | parameters).fit(rows, y, **dict(fit))
+
+
+class Interruption(Callback):
+    """Ends a fit as a key would: the best network is another than the last."""
+
+    def on_epoch_end(self, progress, record):
+        if progress.epoch > 2 and progress.stalled_epochs:
+            raise KeyboardInterrupt
+        return False
+
+
+def interrupted():
+    model = SparseMLPClassifier(**SMALL | {"max_iter": 99, "method": "set"})
+    model.callbacks = [Interruption()]
+    try:
+        model.fit(X, NUMBER, **VALIDATION)
+    except KeyboardInterrupt:
+        model.callbacks = ()
+    return model
+
+
+MODELS = {
+    # what is learnt
+    "binary": lambda: classifier(BINARY),
+    "multi-class": lambda: classifier(),
+    "multi-label": lambda: classifier(COLUMNS),
+    "words": lambda: classifier(WORDS, method="set"),
+    "object-labels": lambda: classifier(WORDS.astype(object), method="static"),
+    "float-labels": lambda: classifier(2.0 * NUMBER - 1, method="set"),
+    "one-output": lambda: regressor(X[:, 0]),
+    "two-outputs": lambda: regressor(3 * X[:, :2] + 100, solver="adam"),
+    # how
+    "adam": lambda: classifier(solver="adam", learning_rate="cosine"),
+    "plain-sgd": lambda: classifier(
+        nesterovs_momentum=False, momentum=0.5, decoupled_decay=True, method="set"
+    ),
+    "tanh-rigl": lambda: classifier(activation="tanh", method="rigl"),
+    "leaky-snip": lambda: classifier(activation="leaky_relu", method="snip"),
+    "identity-dense": lambda: classifier(activation="identity", method="dense"),
+    "static-density": lambda: classifier(method="static", density=0.4, init="glorot"),
+    "options": lambda: classifier(
+        method="set", method_options={"returning": "kept", "patience": 3}
+    ),
+    "ctre-seq": lambda: classifier(method="ctre_seq", max_iter=3, fit=VALIDATION),
+    "ctre-without-random": lambda: classifier(method="ctre_wo_random"),
+    "set-object": lambda: classifier(method=SET(new_values="zero", returning="kept")),
+    "rigl-object": lambda: regressor(X[:, 1], method=RigL()),
+    "ctre-object-exact": lambda: classifier(
+        method=CTRESimultaneous(), similarity=Exact()
+    ),
+    "screened-object": lambda: classifier(similarity=Screened(recall=0.9)),
+    "linear-object": lambda: classifier(similarity=Linear(tables=3)),
+    "linear": lambda: regressor(X[:, :2], similarity="linear"),
+    # beside that
+    "images": lambda: classifier(augmentation=Augmentation(2, 3, shift=0.4)),
+    "feature-names": lambda: classifier(rows=pd.DataFrame(X, columns=list("abcdeß"))),
+    "early-stopping": lambda: classifier(
+        early_stopping=True, n_iter_no_change=2, max_iter=9, validation_fraction=0.3
+    ),
+    "last-epoch": lambda: classifier(restore_best=False, fit=VALIDATION),
+    "interrupted": interrupted,
+    "class-weight": lambda: classifier(
+        WORDS, class_weight={"ant": 1, "bee": 2.5, "cätchy": 1}, method="set"
+    ),
+    "number-keys": lambda: classifier(
+        class_weight={0: 1, 1: 2, 2: 1}, learning_rate={1: 0.5}, method="set"
+    ),
+    "no-hidden-layer": lambda: classifier(hidden_layer_sizes=()),
+    "sizes-array": lambda: classifier(hidden_layer_sizes=np.array([5])),
+    "sparse-rows": lambda: classifier(rows=scipy.sparse.csr_array(X)),
+    "random-state": lambda: classifier(random_state=np.random.RandomState(3)),
+    "preprocessing": lambda: classifier(BINARY, method="static"),
+}
+
+
+def hexadecimal(array: np.ndarray) -> list:
+    """Nested lists of floats as text that loses nothing."""
+    if array.ndim > 1:
+        return [hexadecimal(row) for row in array]
+    return [float(value).hex() for value in array]
+
+
+def rows_for(model):
+    names = getattr(model, "feature_names_in_", None)
+    return PROBE if names is None else pd.DataFrame(PROBE, columns=names)
+
+
+def outputs() -> dict[str, list]:
+    """What every model says of the probe at this SIMD level."""
+    found = {}
+    for path in sorted(FOLDER.glob("*.cofire")):
+        model = cofire.load(path)
+        found[path.stem] = hexadecimal(model._predict_outputs(rows_for(model)))
+    return found
+
+
+def outputs_at(level: str) -> dict[str, list]:
+    child = subprocess.run(
+        [sys.executable, __file__, "--outputs"],
+        env=os.environ | {"COFIRE_SIMD": level},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(child.stdout)
+
+
+def plain(model) -> dict:
+    """What must come back beside the outputs."""
+    predicted = model.predict(rows_for(model))
+    real = predicted.dtype.kind == "f"
+    return {
+        "estimator": type(model).__name__,
+        "parameters": {k: repr(v) for k, v in model.get_params(deep=False).items()},
+        "predictions": hexadecimal(predicted) if real else predicted.tolist(),
+        "dtype": predicted.dtype.str,
+        "epochs": model.n_iter_,
+        "sizes": model.network_.sizes,
+        "connections": model.n_connections_,
+        "best_score": model.best_validation_score_,
+        "losses": hexadecimal(np.array(model.loss_curve_)),
+    }
+
+
+def main(names: list[str]) -> None:
+    project = tomllib.loads((FOLDER.parents[1] / "pyproject.toml").read_text())
+    saving.__version__ = project["project"][
+        "version"
+    ]  # this tree need not be installed
+    kept = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {"models": {}}
+    for name, make in MODELS.items():
+        path = FOLDER / f"{name}.cofire"
+        if name in names or not path.exists():
+            extra = {"columns": ["a", "ß"]} if name == "preprocessing" else None
+            saving.save(make(), path, preprocessing=extra)
+            kept["models"][name] = plain(cofire.load(path))
+            names = [*names, name]
+    kept["X"] = hexadecimal(PROBE)
+    for level in LEVELS:
+        for name, values in outputs_at(level).items():
+            if name in names:
+                kept["models"][name].setdefault("outputs", {})[level] = values
+    EXPECTED.write_text(
+        json.dumps(kept, indent=0, sort_keys=True, ensure_ascii=False) + "\n"
+    )
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--outputs"]:
+        sys.stdout.write(json.dumps(outputs()))
+    else:
+        main(sys.argv[1:])
