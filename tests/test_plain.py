@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from cofire.plain import MAX_ARRAY_BYTES, canonical, decode, encode
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+keys = st.integers(-(2**64), 2**64)
 values = st.recursive(
     leaves,
     lambda inner: (
         st.lists(inner)
         | st.lists(inner).map(tuple)
-        | st.dictionaries(st.text(max_size=3) | st.integers(), inner)
+        | st.dictionaries(st.text(max_size=3) | keys, inner)
     ),
     max_leaves=12,
 )

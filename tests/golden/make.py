@@ -176,9 +176,8 @@ def plain(model) -> dict:
 
 def main(names: list[str]) -> None:
     project = tomllib.loads((FOLDER.parents[1] / "pyproject.toml").read_text())
-    saving.__version__ = project["project"][
-        "version"
-    ]  # this tree need not be installed
+    # This tree need not be installed, and then would not know its version.
+    saving.__version__ = project["project"]["version"]
     kept = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {"models": {}}
     for name, make in MODELS.items():
         path = FOLDER / f"{name}.cofire"

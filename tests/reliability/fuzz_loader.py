@@ -66,7 +66,7 @@ def fuzz(runs: int, corpus: Path) -> None:
             mutated = atheris.Mutate(data, max_size)
         return mutated[:max_size]
 
-    arguments = [f"-runs={runs}", f"-max_len={MAX_LENGTH}", "-timeout=10"]
+    arguments = [f"-runs={runs}", f"-max_len={MAX_LENGTH}", "-timeout=60"]
     arguments += ["-rss_limit_mb=2048", "-len_control=0", "-print_final_stats=1"]
     arguments.append(f"-artifact_prefix={corpus.parent}/")
     atheris.Setup(

@@ -50,7 +50,9 @@ def audited(tmp_path_factory):
     (folder / "good").write_bytes(good.content)
     # What a class of errors imports when it is raised first is no doing of the file.
     known = [str(folder / "good"), cases[0][1]]
-    answers = audit([*known, *(path for _, path in cases)])[len(known) :]
+    whole, _, *answers = audit([*known, *(path for _, path in cases)])
+    assert whole["outcome"] == "loaded" and set(whole["events"]) <= HARMLESS
+    assert whole["opened"] == [known[0]]
     seen = [(*case, answer) for case, answer in zip(cases, answers, strict=True)]
     return seen, mark
 
