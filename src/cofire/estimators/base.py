@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
 from cofire.cost import receipt
+from cofire.engine.floats import standard_floats
 from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
     sklearn_bridge,
@@ -77,7 +78,8 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         `cofire.callbacks.Monitor`.
         """
         validation = X_val, y_val, sample_weight_val
-        return self._fit(X, y, sample_weight, *validation, partial=False)
+        with standard_floats():
+            return self._fit(X, y, sample_weight, *validation, partial=False)
 
     def _fit(
         self,
@@ -291,6 +293,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
 
     # ---- after fitting --------------------------------------------------------------
 
+    @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
         X = validate_data(
             self,

@@ -14,6 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted
 
 from cofire.augmentation import Augmentation
+from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
@@ -229,7 +230,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
                 "partial_fit; give the weights as a dict."
             )
         self._refuse_validation_in_partial_fit()
-        return self._fit(X, y, sample_weight, partial=True, classes=classes)
+        with standard_floats():
+            return self._fit(X, y, sample_weight, partial=True, classes=classes)
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels for X: (n_samples,), or 0/1 columns for multi-label targets."""

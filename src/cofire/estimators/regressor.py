@@ -11,6 +11,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from cofire.augmentation import Augmentation
+from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
@@ -121,8 +122,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit."""
         self._refuse_validation_in_partial_fit()
-        return self._fit(X, y, sample_weight, partial=True)
+        with standard_floats():
+            return self._fit(X, y, sample_weight, partial=True)
 
+    @standard_floats()
     def predict(self, X: Any) -> np.ndarray:
         """Predictions (n_samples,) or (n_samples, n_outputs), float64."""
         check_is_fitted(self)

@@ -1,5 +1,6 @@
 // The door to Python: rows, training, prediction. The search is in module_search.cpp.
 #include "door.hpp"
+#include "float_mode.hpp"
 
 using namespace cofire;
 
@@ -111,5 +112,9 @@ NB_MODULE(_native, m) {
     m.def("predict", py_predict, nb::kw_only(), "layers"_a, "activation"_a, "output"_a, "rows"_a,
           "out"_a.noconvert(), "n_threads"_a);
     add_search(m);
+    nb::class_<StandardFloats>(m, "StandardFloats")
+        .def(nb::init<>())
+        .def("enter", &StandardFloats::enter)
+        .def("leave", &StandardFloats::leave);
     m.def("simd_level", [] { return std::string(kernels().name); });
 }

@@ -1,0 +1,21 @@
+"""How the processor calculates with floats, whatever other libraries have set."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import cofire.engine._native as _native
+
+
+@contextmanager
+def standard_floats() -> Iterator[None]:
+    """Round to the nearest and keep the smallest numbers; afterwards all is as before.
+
+    Both are settings of a thread. A library built with -ffast-math changes them in
+    whoever loads it, and with them the bits of a training.
+    """
+    mode = _native.StandardFloats()
+    mode.enter()
+    try:
+        yield
+    finally:
+        mode.leave()
