@@ -160,17 +160,26 @@ def test_info_on_what_is_no_model(content, tmp_path):
 def test_doctor_proves_determinism():
     found = cofire.doctor()
     assert found["deterministic"] is True
-    assert found["seconds"] < 20
-    for proofs in found["weights_sha256"].values():
-        assert list(proofs) == ["1", "2", "3"]
+    assert found["known_answer"] != "differs"
+    assert len({proof["sha256"] for proof in found["proofs"]}) == 1
+    assert all(proof["equal"] for proof in found["proofs"])
+    ways = [proof["way"] for proof in found["proofs"]]
+    assert ways[:7] == ["1 thread", *(f"{n} threads" for n in (2, 3, 4, 7, 8, 16))]
+    assert ["saved", "HASHSEED", "HASHSEED", "fork", "spawn"] == [
+        next(word for word in ("saved", "HASHSEED", "fork", "spawn") if word in way)
+        for way in ways[7:]
+    ]
     assert found["required"]["numpy"] == np.__version__
 
 
 def test_doctor_speaks_plainly(monkeypatch):
     from cofire import checkup
 
-    proof = {"set": {"1": "a" * 64, "2": "b" * 64}}
-    healthy = {
+    proofs = [
+        {"way": "1 thread", "sha256": "a" * 64, "equal": True, "note": ""},
+        {"way": "fork", "sha256": None, "equal": None, "note": "no such thing"},
+    ]
+    found = {
         "cofire": "1",
         "python": "3",
         "platform": "x",
@@ -179,17 +188,29 @@ def test_doctor_speaks_plainly(monkeypatch):
         "simd_level": "baseline",
         "cores": 2,
         "data": {"madelon": None},
-        "weights_sha256": proof,
+        "proofs": proofs,
         "deterministic": True,
-        "seconds": 1.0,
+        "known_answer": "same",
+        "seconds": 1.25,
     }
-    monkeypatch.setattr(checkup, "doctor", lambda: healthy)
+    monkeypatch.setattr(checkup, "doctor", lambda: found)
     result = run("doctor")
     assert result.exit_code == 0
     assert "pillow not installed" in result.output
-    assert "does not change a bit" in result.output
-    assert json.loads(run("doctor", "--json").stdout) == healthy
+    assert "no such thing" in result.output and "a" * 16 in result.output
+    assert "none of this changes a bit" in result.output and "1.2 s" in result.output
+    assert json.loads(run("doctor", "--json").stdout) == found
 
-    healthy["deterministic"] = False
+    found["known_answer"] = "differs from x86-64"
+    assert run("doctor").exit_code == 0
+    assert "as it may" in run("doctor").output
+
+    found["known_answer"] = "differs"
+    assert run("doctor").exit_code == 1
+    assert "NOT THE KNOWN HASH" in run("doctor").output
+
+    found |= {"known_answer": "same", "deterministic": False}
+    proofs[0]["equal"] = False
     assert run("doctor").exit_code == 1
     assert "NOT EQUAL" in run("doctor").output
+    assert "NO 1 thread" in run("doctor").output
