@@ -90,6 +90,12 @@ def unwritable(run, n_threads):
     return outcome(notes={"a": np.nan}) if run.seed == 1 else of_seed(run)
 
 
+def interrupted(run, n_threads):
+    """What a terminal does to all processes when Ctrl-C is pressed."""
+    os.kill(os.getpid(), signal.SIGINT)
+    return of_seed(run)
+
+
 def held_up(run, n_threads):
     """Seeds above 1 wait for the file `go`."""
     Path(run.data, f"{run.seed}-{uuid.uuid4().hex}").touch()

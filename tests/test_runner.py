@@ -280,6 +280,61 @@ def test_an_interrupt_gives_the_runs_in_flight_back(store, folder):
     assert Counter(executed(folder))[0] == Counter(executed(folder))[1] == 1
 
 
+def test_a_second_interrupt_while_it_ends_changes_nothing(store, folder, monkeypatch):
+    give_back = store.give_back
+
+    def impatient(runs):
+        signal.raise_signal(signal.SIGINT)
+        give_back(runs)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(store, "give_back", impatient)
+
+    def interrupt(campaign):
+        if campaign.done == 2 and len(campaign.running) == 2:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+
+    wanted = runs(4, str(folder))
+    with pytest.raises(KeyboardInterrupt):
+        run_all(wanted, store, n_cores=2, execute=run_cases.held_up, watch=interrupt)
+    assert sorted(statuses(store).values()) == ["done", "done", "waiting", "waiting"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_signals_with_handlers_of_another_kind_are_left_to_them(store, folder):
+    came = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        campaign = run_all(
+            runs(2, str(folder)),
+            store,
+            n_cores=1,
+            execute=run_cases.counted,
+            watch=lambda campaign: signal.raise_signal(signal.SIGINT),
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert campaign.done == 2 and len(came) == 4
+
+
+def test_workers_do_not_hear_the_ctrl_c_of_the_terminal(store, folder):
+    campaign = run_all(runs(3), store, n_cores=2, execute=run_cases.interrupted)
+    assert (campaign.done, campaign.failed) == (3, [])
+
+
+def test_it_ends_where_there_is_no_pgrep_to_find_processes(store, folder):
+    """Loky ends its workers with it, where psutil is not installed."""
+    subprocess.run(
+        [sys.executable, HERE / "run_cases.py", "run_elsewhere"]
+        + [store.path, str(folder), "3", "dying"],
+        env=ENVIRONMENT | {"PATH": "/there/is/nothing"},
+        timeout=run_cases.PATIENCE,
+        check=True,
+    )
+    assert sorted(statuses(store).values()) == ["done", "done", "failed"]
+
+
 def test_an_error_in_the_display_ends_the_runs_too(store):
     def broken(campaign):
         if campaign.done:

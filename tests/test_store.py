@@ -541,3 +541,31 @@ def test_an_export_that_went_through_a_spreadsheet_is_read(filled, tmp_path):
     (tmp_path / "runs.csv").write_text(text, "utf-8-sig")
     with Store(tmp_path / "other.sqlite") as other:
         assert import_runs(other, tmp_path / "runs.csv") == 3
+
+
+class InterruptedAt:
+    """A connection that is interrupted as soon as it has done something."""
+
+    def __init__(self, connection, statement):
+        self._connection, self._statement = connection, statement
+
+    def execute(self, statement, *values):
+        done = self._connection.execute(statement, *values)
+        if statement.startswith(self._statement):
+            raise KeyboardInterrupt
+        return done
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+
+@pytest.mark.parametrize("statement", ["BEGIN", "SELECT", "UPDATE", "COMMIT"])
+def test_an_interrupted_transaction_leaves_a_store_that_can_be_used(store, statement):
+    store.add(runs(2))
+    whole = store._db
+    store._db = InterruptedAt(whole, statement)
+    with pytest.raises(KeyboardInterrupt):
+        store.claim(runs(1)[0])
+    store._db = whole
+    assert store.counts()["running"] == (statement == "COMMIT")
+    assert store.claim(runs(2)[1])

@@ -1,5 +1,6 @@
 """The command line: one file a command, heavy imports inside the commands."""
 
+import signal
 import sys
 from typing import Annotated
 
@@ -17,6 +18,8 @@ from cofire.cli.report import report
 from cofire.cli.reproduce import reproduce
 from cofire.cli.runs import runs
 from cofire.cli.train import train
+
+BROKEN_OFF = 130  # what shells say of a program that Ctrl-C has ended
 
 app = typer.Typer(
     help="Neural networks that are sparse from the first step to the last.",
@@ -67,4 +70,17 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    app(spread_lists(sys.argv[1:]))
+    # Who stops a service or a job sends SIGTERM: it ends the way Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        app(spread_lists(sys.argv[1:]))
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as end:
+        if end.code != BROKEN_OFF:
+            raise
+    # All is in order by now: a second one would only interrupt Python's own end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    sys.stderr.write("cofire: broken off\n")
+    sys.exit(BROKEN_OFF)

@@ -34,6 +34,8 @@ class CampaignBoard:
     def __exit__(self, *error: object) -> None:
         if self.console.is_terminal:
             self._live.stop()
+        if error[0] is KeyboardInterrupt:
+            self._say("Finished runs are kept: the same command goes on from here.")
 
     def watch(self, campaign: "Campaign") -> None:
         """What the runner calls whenever something has happened."""

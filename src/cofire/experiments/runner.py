@@ -2,26 +2,31 @@
 
 import os
 import platform
+import shutil
+import signal
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor
+from joblib.externals.loky import ProcessPoolExecutor, process_executor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from cofire import engine
 from cofire.experiments.grid import Run
+from cofire.experiments.interrupts import Interrupts, deaf_children
 from cofire.experiments.results import Outcome
 from cofire.experiments.store import Store, run_of
 
 RHYTHM = 20.0  # seconds between signs of life
 IDLE = 300.0  # seconds after which a worker without work ends
+LOOK_UP = 0.1  # seconds after which a runner that waits looks for an interrupt
 
 Executor = Callable[[Run, int], Outcome]
 
@@ -81,29 +86,33 @@ def run_all(
     """Run what the store does not have yet, in this order; returns how it went.
 
     A run that raises is noted with its traceback, and the others go on. An interrupt
-    gives the runs in flight back: the next call begins with them.
+    gives the runs in flight back: the next call begins with them. It is obeyed within
+    moments, and a second one changes nothing.
     """
-    store.add(runs)
-    status = {row["key"]: row["status"] for row in store.rows()}
-    wanted = list(dict.fromkeys(runs))
-    done = [run for run in wanted if status[run.key] == "done"]
-    failed = [run for run in wanted if status[run.key] == "failed" and not retry_failed]
-    over = {*done, *failed}
-    todo = [run for run in wanted if run not in over]
-    processes, threads = fill_cores(1 if one_at_a_time else len(todo), n_cores)
-    campaign = Campaign(len(wanted), processes, threads, len(done), len(failed))
-    runner = _Runner(store, campaign, watch, execute, retry_failed)
-    with _signs_of_life(store):
-        try:
-            suspects = runner.run(todo, processes)
-            # A worker died and took others along: one at a time tells which it was.
-            for run in suspects:
-                if runner.run([run], 1):
-                    runner.fail(run, runner.death)
-        except BaseException:
-            store.give_back(campaign.running)
-            raise
-    return campaign
+    with Interrupts() as interrupts:
+        store.add(runs)
+        status = {row["key"]: row["status"] for row in store.rows()}
+        wanted = list(dict.fromkeys(runs))
+        done = [run for run in wanted if status[run.key] == "done"]
+        failed = [
+            run for run in wanted if status[run.key] == "failed" and not retry_failed
+        ]
+        over = {*done, *failed}
+        todo = [run for run in wanted if run not in over]
+        processes, threads = fill_cores(1 if one_at_a_time else len(todo), n_cores)
+        campaign = Campaign(len(wanted), processes, threads, len(done), len(failed))
+        runner = _Runner(store, campaign, watch, execute, retry_failed, interrupts)
+        with _signs_of_life(store):
+            try:
+                suspects = runner.run(todo, processes)
+                # A worker died and took others along: one at a time tells which it was.
+                for run in suspects:
+                    if runner.run([run], 1):
+                        runner.fail(run, runner.death)
+            except BaseException:
+                store.give_back(campaign.running)
+                raise
+        return campaign
 
 
 class _Runner:
@@ -114,9 +123,11 @@ class _Runner:
         watch: Watcher,
         execute: Executor,
         retry_failed: bool,
+        interrupts: Interrupts,
     ) -> None:
         self.store, self.campaign, self.watch = store, campaign, watch
         self.execute, self.retry_failed = execute, retry_failed
+        self.interrupts = interrupts
         self.pace = _Pace(store)
         self.left: dict[Run, None] = {}
         self.death = ""
@@ -130,6 +141,7 @@ class _Runner:
             try:
                 self._run_pool(list(self.left), n_processes)
             except BrokenProcessPool as error:
+                self.interrupts.check()  # it may be what ended the worker, too
                 self.death = f"{error}\nThe process died (out of memory?)."
                 lost = list(self.campaign.running)
                 self.store.give_back(lost)
@@ -146,6 +158,7 @@ class _Runner:
         """
         threads = self.campaign.n_threads
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        _see_that_workers_can_be_killed()
         # A pool of our own: the one that joblib shares is joblib's to set up.
         pool = ProcessPoolExecutor(
             n_processes,
@@ -160,13 +173,16 @@ class _Runner:
             while True:
                 # A run is claimed when its turn has come, not before.
                 while len(flying) < n_processes and (run := next(claimed, None)):
-                    flying[pool.submit(_attempt, self.execute, run, threads)] = run
+                    with deaf_children():  # a worker starts when there is work for it
+                        future = pool.submit(_attempt, self.execute, run, threads)
+                    flying[future] = run
                 if not flying:
                     return
-                landed, _ = wait(flying, return_when=FIRST_COMPLETED)
+                landed, _ = wait(flying, LOOK_UP, return_when=FIRST_COMPLETED)
                 # What came home whole is written down before a death is dealt with.
                 for future in sorted(landed, key=lambda f: f.exception() is not None):
                     self._land(flying.pop(future), future)
+                self.interrupts.check()
         finally:
             pool.shutdown(kill_workers=True)
 
@@ -183,6 +199,7 @@ class _Runner:
 
     def _claimed(self, todo: list[Run]) -> Iterator[Run]:
         for run in todo:
+            self.interrupts.check()
             if self.store.claim(run, again=self.retry_failed):
                 self.campaign.running[run] = time.monotonic()
                 self._tell()
@@ -287,6 +304,21 @@ def _end_with_parent(parent: int) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+def _see_that_workers_can_be_killed() -> None:
+    """Without psutil and pgrep loky cannot: it would wait for its workers for ever.
+
+    Small containers have neither.
+    """
+    if find_spec("psutil") is None and shutil.which("pgrep") is None:
+        process_executor.kill_process_tree = _kill
+
+
+def _kill(worker: Any) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(worker.pid, signal.SIGKILL)
+    worker.join()
 
 
 def _attempt(execute: Executor, run: Run, n_threads: int) -> Outcome | str:

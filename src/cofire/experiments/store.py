@@ -142,11 +142,12 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
             try:
+                self._db.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self._db.execute("ROLLBACK")
+            except BaseException:  # also an interrupt, even before the first statement
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
