@@ -93,7 +93,10 @@ class Programs(RuleBasedStateMachine):
             weights,
             returning=returning,
         )
-        self.progress.optimizer.follow(i, origin)
+        origins = [np.arange(other.nnz) for other in self.layers]
+        origins[i] = origin
+        optimizer = self.progress.optimizer
+        optimizer.state = optimizer.followed(origins)
         dropped = {place: memory.pop(place) for place in gone}
         for place, weight in zip(come, weights.tolist(), strict=True):
             back = place in dropped and returning == "kept"

@@ -1,7 +1,9 @@
 """SGD and Adam: settings, and the state that stays aligned with the connections."""
 
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -51,13 +53,24 @@ class Optimizer:
             for layer in network.layers
         ]
 
-    def follow(self, i: int, origin: np.ndarray) -> None:
-        """Carry layer i's moments over a rewiring; new connections start from rest."""
-        stayed = origin >= 0
-        for m, moment in enumerate(self.state[i].weights):
-            moved = np.zeros(len(origin), np.float32)
-            moved[stayed] = moment[origin[stayed]]
-            self.state[i].weights[m] = moved
+    def at_rest(self, network: SparseNetwork) -> Self:
+        """Return an optimiser with the same settings that begins with this network."""
+        other = copy(self)
+        other.start(network)
+        return other
+
+    def followed(self, origins: Sequence[np.ndarray]) -> list[LayerState]:
+        """Return the state after a rewiring; new connections start from rest."""
+
+        def moved(moment: np.ndarray, origin: np.ndarray) -> np.ndarray:
+            found, stayed = np.zeros(len(origin), np.float32), origin >= 0
+            found[stayed] = moment[origin[stayed]]
+            return found
+
+        return [
+            LayerState([moved(moment, origin) for moment in state.weights], state.bias)
+            for state, origin in zip(self.state, origins, strict=True)
+        ]
 
     def settings(self) -> dict[str, float | bool]:
         """The numbers of the update rule, as the native engine takes them."""

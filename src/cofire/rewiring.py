@@ -126,10 +126,11 @@ def rewire_network(
         )
         grown.append(growth)
     before = SparseNetwork(list(layers), network.activation, network.output)
-    # At last and together, so that an error or an interrupt above changes nothing.
-    for i, (layer, origin) in enumerate(rewired):
-        layers[i] = layer
-        progress.optimizer.follow(i, origin)
+    after = [layer for layer, _ in rewired]
+    moments = progress.optimizer.followed([origin for _, origin in rewired])
+    # At last and together, so that an error or an interrupt above changes nothing: they
+    # come between statements, not within one that calls nothing of ours.
+    layers[:], progress.optimizer.state = after, moments
     return Rewiring(
         before=before,
         after=network,

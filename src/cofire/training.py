@@ -42,8 +42,8 @@ def train(
             "train_seconds": trained - rewired,
             "evaluate_seconds": time.perf_counter() - trained,
         }
-        progress.history.append(record)
-        progress.epoch = epoch + 1
+        # In one statement: an interrupt finds as many records as epochs.
+        progress.history, progress.epoch = [*progress.history, record], epoch + 1
         record["switched"] = settings.method.switched(progress.moment(settings))
         # All are told, then any may stop.
         if any([callback.on_epoch_end(progress, record) for callback in callbacks]):

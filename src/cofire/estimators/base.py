@@ -140,22 +140,23 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
                 watcher.on_train_begin(self, progress, n_epochs)
                 # Checkpoints stay last: they keep what the others remember.
                 watchers.insert(-1, watcher)
+            try:
+                train(progress, data, settings, watchers, n_epochs=n_epochs)
+                if progress.best_network is not None and settings.restore_best:
+                    rest = progress.optimizer.at_rest(progress.best_network)
+                    progress.network, progress.optimizer = progress.best_network, rest
+                if not checkpoints.finished:
+                    checkpoints.write(progress, finished=True)
+            finally:
+                # Also after an interrupt or a divergence: what was trained can be used.
+                self._finish(progress, settings)
         except BaseException:
-            # A refused argument leaves the estimator as it was.
-            self.__dict__ = before | sklearn_context(self)
-            for watcher in watchers:
-                watcher.on_train_end(progress)
+            # A refused argument, or an interrupt before there was anything to use,
+            # leaves the estimator as it was.
+            if self.__dict__.get("_progress") is before.get("_progress"):
+                self.__dict__ = before | sklearn_context(self)
             raise
-        try:
-            train(progress, data, settings, watchers, n_epochs=n_epochs)
-            if progress.best_network is not None and settings.restore_best:
-                progress.network = progress.best_network
-                progress.optimizer.start(progress.network)
-            if not checkpoints.finished:
-                checkpoints.write(progress, finished=True)
         finally:
-            # Also after an interrupt or a divergence: what was trained can be used.
-            self._finish(progress, settings)
             for watcher in watchers:
                 watcher.on_train_end(progress)
         return self
@@ -274,22 +275,28 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         return watchers
 
     def _finish(self, progress: Progress, settings: Settings) -> None:
-        self._progress = progress
-        self.network_ = progress.network
-        self.history_ = progress.history
-        self.n_iter_ = progress.epoch
-        self.loss_curve_ = [record["loss"] for record in progress.history]
-        self.loss_ = self.loss_curve_[-1] if self.loss_curve_ else None
+        losses = [record["loss"] for record in progress.history]
         scores = [record["validation_score"] for record in progress.history]
-        validated = progress.best_score is not None
-        self.validation_scores_ = scores if validated else None
-        self.best_validation_score_ = progress.best_score
-        self.receipt_ = receipt(
-            progress.network,
-            progress.history,
-            simd_level=engine.simd_level(),
-            threads=settings.n_threads,
-        )
+        fitted = {
+            "_progress": progress,
+            "network_": progress.network,
+            "history_": progress.history,
+            "n_iter_": progress.epoch,
+            "loss_curve_": losses,
+            "loss_": losses[-1] if losses else None,
+            "validation_scores_": None if progress.best_score is None else scores,
+            "best_validation_score_": progress.best_score,
+            "receipt_": receipt(
+                progress.network,
+                progress.history,
+                simd_level=engine.simd_level(),
+                threads=settings.n_threads,
+            ),
+        }
+        self.__dict__.update(fitted)  # all at once, should an interrupt come
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
 
     # ---- after fitting --------------------------------------------------------------
 
