@@ -74,13 +74,14 @@ def main() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app(spread_lists(sys.argv[1:]))
+        code: int | str | None = 0
     except KeyboardInterrupt:
-        pass
+        code = BROKEN_OFF
     except SystemExit as end:
-        if end.code != BROKEN_OFF:
-            raise
-    # All is in order by now: a second one would only interrupt Python's own end.
+        code = end.code
+    # All is in order by now: another one would only interrupt Python's own end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    sys.stderr.write("cofire: broken off\n")
-    sys.exit(BROKEN_OFF)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if code == BROKEN_OFF:
+        sys.stderr.write("cofire: broken off\n")
+    sys.exit(code)
