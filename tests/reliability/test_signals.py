@@ -96,10 +96,11 @@ def test_100_instants_of_fits_and_predictions(number):
     for name in SETTINGS:
         with Listener(name) as listener:
             seconds += [
-                listener.interrupt(number, wait) for wait in instants(rng, share, 1.0)
+                (listener.interrupt(number, wait), name)
+                for wait in instants(rng, share, 1.0)
             ]
     _report(f"{number.name} during fit, search, validation, predict", seconds)
-    assert max(seconds) < SECONDS_ALLOWED
+    assert max(seconds)[0] < SECONDS_ALLOWED
 
 
 @pytest.mark.slow
@@ -114,20 +115,21 @@ def test_100_instants_of_a_campaign(number, tmp_path):
     campaign = Campaign(tmp_path / "0")
     for i, wait in enumerate(instants(rng, 100, 12.0)):
         again = 0.3 * rng.random() if i % 3 == 0 else None
-        seconds.append(campaign.end(wait, number, group=i % 2 == 0, again=again))
+        took = campaign.end(wait, number, group=i % 2 == 0, again=again)
+        seconds.append((took, f"after {wait:.1f} s"))
         if campaign.results() == right:
             campaign = Campaign(tmp_path / str(i + 1))
     campaign.finish()
     assert campaign.results() == right
     _report(f"{number.name} during cofire reproduce", seconds)
-    assert max(seconds) < SECONDS_ALLOWED
+    assert max(seconds)[0] < SECONDS_ALLOWED
 
 
 def _report(check, seconds):
-    worst, middle = max(seconds), sorted(seconds)[len(seconds) // 2]
+    (worst, when), (middle, _) = max(seconds), sorted(seconds)[len(seconds) // 2]
     figures.report(
         check,
         f"back within {SECONDS_MET:.0f} s; model, store and runs as they should be",
-        f"{len(seconds)} instants, worst {worst:.2f} s, median {middle:.2f} s",
+        f"{len(seconds)} instants, median {middle:.2f} s, worst {worst:.2f} s ({when})",
         met=worst < SECONDS_MET,
     )
