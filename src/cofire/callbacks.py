@@ -127,7 +127,9 @@ class Monitor(Callback):
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         del self.scores[progress.epoch :], self.losses[progress.epoch :]
-        self._evaluate = estimator._evaluator(self.X, self.y, self.sample_weight)
+        self._evaluate = estimator._evaluator(
+            self.X, self.y, self.sample_weight, of="Monitor (X, y, sample_weight)"
+        )
 
     def on_epoch_end(self, progress: Progress, record: Record) -> None:
         score, loss = self._evaluate(progress.network)

@@ -1,7 +1,7 @@
 """train(): the loop of epochs."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from cofire import engine
@@ -26,6 +26,7 @@ def train(
     for epoch in range(progress.epoch, progress.epoch + n_epochs):
         record: Record = {"epoch": epoch}
         start = time.perf_counter()
+        go_back = _way_back(progress)
         if settings.method.rewires(epoch):
             rewiring = rewire_network(progress, data, settings)
             record |= rewiring.record()
@@ -34,7 +35,11 @@ def train(
         else:
             record |= no_rewiring(progress, settings)
         rewired = time.perf_counter()
-        record |= _train_epoch(progress, data, settings)
+        try:
+            record |= _train_epoch(progress, data, settings)
+        except DivergenceError:
+            go_back()
+            raise
         trained = time.perf_counter()
         record |= _evaluate(progress, data, settings)
         record |= {
@@ -48,6 +53,23 @@ def train(
         # All are told, then any may stop.
         if any([callback.on_epoch_end(progress, record) for callback in callbacks]):
             break
+
+
+def _way_back(progress: Progress) -> Callable[[], None]:
+    """How to undo the rewiring of an epoch that diverges.
+
+    What is large only in sum may be too large once some of it was dropped: the network
+    of the epoch before is the last that is known to be finite.
+    """
+    layers = list(progress.network.layers)
+    moments = [list(state.weights) for state in progress.optimizer.state]
+
+    def go_back() -> None:
+        progress.network.layers[:] = layers
+        for state, weights in zip(progress.optimizer.state, moments, strict=True):
+            state.weights[:] = weights
+
+    return go_back
 
 
 def _train_epoch(progress: Progress, data: TrainingData, settings: Settings) -> Record:

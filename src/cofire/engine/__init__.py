@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse
 
 import cofire.engine._native as _native
 from cofire.augmentation import Augmentation
+from cofire.engine.rows import TILE, Rows
 from cofire.errors import DivergenceError
 from cofire.layer import SparseLayer
 from cofire.network import SparseNetwork
@@ -37,7 +37,6 @@ simd_level = _native.simd_level
 
 SCORES = ("cosine", "lowest_cosine", "hebb", "euclidean", "gradient")
 TIES = ("random", "index")
-TILE = 64
 
 
 def available_cores() -> int:
@@ -49,78 +48,6 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-class Rows:
-    """Samples as the engine reads them: nothing is copied that need not be.
-
-    X is (n_rows, n_features): C-contiguous float32, uint8 (then value f of a row is
-    ``scale[f] * byte + offset[f]``), or a SciPy sparse matrix in CSR form with float32
-    values, whose rows are widened a tile at a time and never as a whole.
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        *,
-        scale: np.ndarray | None = None,
-        offset: np.ndarray | None = None,
-    ) -> None:
-        self._is_dense = not scipy.sparse.issparse(X) and X.dtype != np.uint8
-        if scipy.sparse.issparse(X):
-            if X.format != "csr":
-                raise TypeError(f"sparse rows: expected the CSR form, got {X.format}")
-            self.native = _native.sparse_rows(
-                np.ascontiguousarray(X.indptr, dtype=np.int64),
-                np.ascontiguousarray(X.indices, dtype=np.int32),
-                np.ascontiguousarray(X.data, dtype=np.float32),
-                X.shape[1],
-            )
-        elif X.dtype == np.uint8:
-            n = X.shape[1]
-            scale = np.ones(n, np.float32) if scale is None else scale
-            offset = np.zeros(n, np.float32) if offset is None else offset
-            self.native = _native.byte_rows(
-                np.ascontiguousarray(X),
-                np.ascontiguousarray(scale, dtype=np.float32),
-                np.ascontiguousarray(offset, dtype=np.float32),
-            )
-        else:
-            self.native = _native.float_rows(np.ascontiguousarray(X, dtype=np.float32))
-
-    def __len__(self) -> int:
-        return self.native.n_rows
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether every value is held, four bytes each."""
-        return self._is_dense
-
-    def tiles(self, order: np.ndarray) -> "Rows":
-        """Copy rows in an order (int64) to where a few features are fast to read.
-
-        Row k of the copy is row order[k]. A value is held in 16 bits, as a number of
-        steps from 0; the step of a feature, a power of 2, is less than 2**-14 of the
-        range from its smallest value or 0 to its largest. Fastest to read are 64 rows
-        in a row, from a multiple of 64 on.
-        """
-        n_features = self.native.n_features
-        copy = Rows.__new__(Rows)
-        copy._is_dense = False
-        copy.native = _native.tile_rows(
-            self.native,
-            order,
-            np.empty((-(-len(order) // TILE), n_features, TILE), np.uint16),
-            np.empty(n_features, np.float32),
-            np.empty(n_features, np.int32),
-        )
-        return copy
-
-    def rarity(self, row_ids: np.ndarray) -> np.ndarray:
-        """For each of these rows, in how many of them its rarest feature is not 0."""
-        rarity = np.empty(len(row_ids), np.int64)
-        _native.rarity(self.native, row_ids, rarity)
-        return rarity
 
 
 @dataclass(frozen=True)
@@ -154,8 +81,8 @@ def train_epoch(
     (n_rows, n_out). With `augmentation` the rows, floats or bytes, are seen as it says,
     by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by where
     they came to. The same bits come out for any `n_threads`. A loss or weight that
-    is not finite raises `DivergenceError` and leaves network and optimiser as they
-    were before the epoch.
+    is not finite, or an output that the trained network has for one of the rows, raises
+    `DivergenceError` and leaves network and optimiser as they were before the epoch.
     """
     native_optimizer = _native.Optimizer(
         kind=optimizer.kind, steps_done=optimizer.steps_done, **optimizer.settings()
@@ -171,6 +98,7 @@ def train_epoch(
             order=order,
             batch_size=batch_size,
             drop_last=drop_last,
+            largest_input=rows.largest,
             augmentation=_native_augmentation(augmentation, seed, epoch),
             optimizer=native_optimizer,
             n_threads=n_threads,

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
@@ -25,7 +24,6 @@ from cofire.estimators.validation import Scorer, ValidationSupport
 from cofire.network import SparseNetwork
 from cofire.rewiring import begin
 from cofire.state import Progress, Settings, TrainingData
-from cofire.threads import n_threads
 from cofire.topology.create import create_network
 from cofire.topology.density import full_counts
 from cofire.training import train
@@ -174,12 +172,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             )
 
     def _weights(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray | None:
-        weight = None
-        if sample_weight is not None:
-            weight = _check_sample_weight(
-                sample_weight, X, dtype=np.float32, ensure_non_negative=True
-            )
-        weight = self._class_weights(y, weight)
+        weight = self._class_weights(y, self._validate_weight(sample_weight, X))
         return None if weight is None else weight.astype(np.float32)
 
     def _check_images(self, X: Any) -> None:
@@ -231,10 +224,10 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         row_ids: np.ndarray,
         validate: Scorer | None,
     ) -> TrainingData:
-        rows, threads = engine.Rows(X), n_threads(self.n_jobs)
+        rows = engine.Rows(X)
 
         def measure(network: SparseNetwork) -> tuple[float, float]:
-            outputs = engine.predict(network, rows, n_threads=threads)[row_ids]
+            outputs = self._outputs(network, rows, "X")[row_ids]
             used = None if weight is None else weight[row_ids]
             return self._score_and_loss(outputs, targets[row_ids], used)
 
@@ -302,16 +295,8 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
 
     @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse="csr",
-            dtype=[np.float32, np.uint8],
-            order="C",
-        )
-        threads = n_threads(self.n_jobs)
-        return engine.predict(self.network_, engine.Rows(X), n_threads=threads)
+        rows = engine.Rows(self._validate_rows(X))
+        return self._outputs(self.network_, rows, "X")
 
     @property
     def coefs_(self) -> list[scipy.sparse.csc_array]:

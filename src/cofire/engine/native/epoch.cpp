@@ -56,7 +56,7 @@ public:
                           plan_.widest());
         const Tiling last(std::max<int64_t>(batches.n_rows % batches.batch_size, 1),
                           plan_.widest());
-        const int tile_size = std::max(full.tile_size, last.tile_size);
+        const int tile_size = tile_size_ = std::max(full.tile_size, last.tile_size);
         const int n_groups = std::max(full.n_groups, last.n_groups);
         n_threads_ = std::clamp(n_threads, 1, n_groups);
         for (int t = 0; t < n_threads_; t++) {
@@ -89,6 +89,8 @@ public:
             for (int l = plan_.n_layers() - 1; l >= 0; l--)
                 if (!plan_.layers[l].weights.all_finite() || !plan_.layers[l].bias.all_finite())
                     result_.diverged_layer = l;
+        if (result_.diverged_layer < 0 && !plan_.stays_finite(batches_.largest_input))
+            result_.diverged_layer = overflowing_layer();
         count_fired();
         return result_;
     }
@@ -117,7 +119,7 @@ private:
     const float* sample_weight_;
     Batches batches_;
     Optimizer optimizer_;
-    int n_threads_ = 1;
+    int n_threads_ = 1, tile_size_ = 1;
 
     std::vector<TileSpace> spaces_;                         // per thread
     std::vector<Floats> scratch_;                           // per thread, for augmentation
@@ -311,6 +313,28 @@ private:
             for (int64_t j = 0; j < plan_.n_live[l + 1] * n8 * 8; j++)
                 if (!std::isfinite(space.level[l + 1][j])) return l;
         return plan_.n_layers() - 1;
+    }
+
+    // What the last step made of the network: the first layer with a value that is not finite for
+    // some row, or -1. Only looked for where the weights are so large that it can be.
+    int overflowing_layer() {
+        TileSpace& space = spaces_[0];
+        const int32_t* destination = plan_.live_at[0].data();
+        const int last = plan_.n_layers();
+        for (int64_t row = 0; row < batches_.n_rows && !stop_; row += tile_size_) {
+            (*poll_)();
+            const int64_t* ids = batches_.order + row;
+            const int n = static_cast<int>(std::min<int64_t>(tile_size_, batches_.n_rows - row));
+            const int n8 = (n + 7) / 8;
+            rows_.gather(kernels_, ids, n, n8, nullptr, destination, space.level[0].data());
+            forward_through(plan_, kernels_, n8, space);
+            rows_.clear(ids, n, n8, destination, space.level[0].data());
+            const float* out = space.level[last].data();
+            if (!std::all_of(out, out + plan_.n_live[last] * n8 * 8,
+                             [](float x) { return std::isfinite(x); }))
+                return first_bad_layer(n8, space);
+        }
+        return -1;
     }
 
     void update(const Chunk& chunk) {

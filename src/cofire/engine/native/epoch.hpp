@@ -16,6 +16,7 @@ struct Batches {
     int64_t n_rows = 0, batch_size = 0;
     bool drop_last = false;                      // leave out a last batch that is not full
     const Augmentation* augmentation = nullptr;  // of dense rows, or none
+    double largest_input = 0;                    // no value of the rows is larger in size
 };
 
 struct Optimizer {
@@ -42,7 +43,8 @@ struct Tiling {
     Tiling(int64_t n_samples, int64_t widest);
 };
 
-// Trains in place; on divergence the caller's arrays are left as they were. interrupted() is asked
+// Trains in place; on divergence the caller's arrays are left as they were. Values beyond float32
+// are divergence, also where only the network at the end gives them. interrupted() is asked
 // now and then on the calling thread; when it says yes, the epoch ends after the step.
 EpochResult train_epoch(const std::vector<LayerView>& layers, Activation activation, Loss loss,
                         const Rows& rows, const Targets& targets, const float* sample_weight,

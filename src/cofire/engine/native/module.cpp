@@ -10,8 +10,8 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
                           const OwnedRows& rows, nb::object targets,
                           std::optional<Array1<const float>> sample_weight,
                           Array1<const int64_t> order, int64_t batch_size, bool drop_last,
-                          std::optional<Augmentation> augmentation, Optimizer& optimizer,
-                          int n_threads) {
+                          double largest_input, std::optional<Augmentation> augmentation,
+                          Optimizer& optimizer, int n_threads) {
     const std::vector<LayerView> views = layer_views(layers, Access::write);
     for (const LayerView& v : views)
         for (const ParameterView& p : {v.weights, v.bias})
@@ -29,7 +29,7 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
             throw nb::value_error("order: a row that does not exist");
     if (augmentation) check_images(rows.view, *augmentation);
     Batches batches{order.data(), static_cast<int64_t>(order.shape(0)), batch_size, drop_last,
-                    augmentation ? &*augmentation : nullptr};
+                    augmentation ? &*augmentation : nullptr, largest_input};
 
     EpochResult result;
     {
@@ -108,7 +108,8 @@ NB_MODULE(_native, m) {
 
     m.def("train_epoch", py_train_epoch, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "targets"_a, "sample_weight"_a.noconvert().none(), "order"_a.noconvert(),
-          "batch_size"_a, "drop_last"_a, "augmentation"_a.none(), "optimizer"_a, "n_threads"_a);
+          "batch_size"_a, "drop_last"_a, "largest_input"_a, "augmentation"_a.none(), "optimizer"_a,
+          "n_threads"_a);
     m.def("predict", py_predict, nb::kw_only(), "layers"_a, "activation"_a, "output"_a, "rows"_a,
           "out"_a.noconvert(), "n_threads"_a);
     add_search(m);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace cofire {
 
@@ -141,6 +142,23 @@ Plan::Plan(const std::vector<LayerView>& views, Activation hidden_activation, Pu
     for (std::size_t l = 0; l < views.size(); l++)
         layers.push_back(
             plan_layer(views[l], live_at[l], live_at[l + 1], n_live[l], n_live[l + 1]));
+}
+
+bool Plan::stays_finite(double largest_input) const {
+    constexpr double limit = std::numeric_limits<float>::max() / 2;  // room for rounding
+    double largest = largest_input;
+    for (const PlanLayer& layer : layers) {
+        if (!(largest < limit)) return false;
+        double next = 0;
+        for (int64_t o = 0; o < layer.bias.n_live; o++) {
+            double sum = std::fabs(layer.bias.value[o]);
+            for (int64_t k = layer.output_start[o]; k < layer.output_start[o + 1]; k++)
+                sum += std::fabs(layer.output_weight[k]) * largest;
+            next = std::max(next, sum);
+        }
+        largest = next;  // no activation function adds to it
+    }
+    return largest < limit;
 }
 
 int64_t Plan::widest() const { return *std::max_element(n_live.begin(), n_live.end()); }

@@ -98,6 +98,8 @@ struct Plan {
         return layer + 1 < n_layers() ? activation : Activation::identity;
     }
     int64_t widest() const;
+    // Whether inputs of this size at most surely give finite outputs, by the size of the weights.
+    bool stays_finite(double largest_input) const;
     // Of the layers below a level: a multiply-add each for every sample.
     int64_t n_connections(int level) const {
         int64_t n = 0;

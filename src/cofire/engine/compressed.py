@@ -1,0 +1,63 @@
+"""Sparse matrices at the door: their parts are looked at before compiled code is."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+MOST_FEATURES = 2**31 - 1
+"""The engine numbers features with 32 bits."""
+
+
+def check_sparse(X: Any) -> None:
+    """Refuse a sparse matrix whose indices lead out of its arrays.
+
+    SciPy checks a matrix when it is made, not when it is used: one that was changed
+    since would let compiled code, its own too, read beyond the end of an array.
+
+    >>> check_sparse(scipy.sparse.csr_array([[0.0, 1.0]]))
+    """
+    if X.format == "coo":
+        for axis, places in enumerate(X.coords):
+            _check_range(f"indices of axis {axis}", places, X.shape[axis])
+    if X.format not in ("csr", "csc", "bsr"):
+        return  # the other forms hold no indices, or are walked by Python
+    n_major, n_minor = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        n_major, n_minor = n_major // X.blocksize[0], n_minor // X.blocksize[1]
+    indptr, n_entries = X.indptr, min(len(X.indices), len(X.data))
+    if len(indptr) != n_major + 1 or indptr[0] != 0 or not _never_falls(indptr):
+        raise ValueError(
+            f"indptr must be {n_major + 1} numbers that start with 0 and never fall"
+        )
+    if indptr[-1] > n_entries:
+        raise ValueError(f"indptr ends with {indptr[-1]}, there are {n_entries} entries")
+    _check_range("indices", X.indices[: indptr[-1]], n_minor)
+
+
+def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """Return indptr, indices, values and the number of features, as the engine reads.
+
+    Nothing is copied that has the right type; room behind the last entry is left out.
+    """
+    if X.format != "csr":
+        raise TypeError(f"sparse rows: expected the CSR form, got {X.format}")
+    if X.shape[1] > MOST_FEATURES:
+        raise ValueError(f"X has {X.shape[1]} features, at most 2**31 - 1 are possible.")
+    check_sparse(X)
+    n_entries = X.indptr[-1]
+    return (
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        np.ascontiguousarray(X.indices[:n_entries], dtype=np.int32),
+        np.ascontiguousarray(X.data[:n_entries], dtype=np.float32),
+        X.shape[1],
+    )
+
+
+def _check_range(name: str, indices: np.ndarray, n: int) -> None:
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n:
+        raise ValueError(f"{name} must lie in [0, {n})")
+
+
+def _never_falls(numbers: np.ndarray) -> bool:
+    return bool((numbers[1:] >= numbers[:-1]).all())
