@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 MOST_FEATURES = 2**31 - 1
 """The engine numbers features with 32 bits."""
@@ -31,8 +30,16 @@ def check_sparse(X: Any) -> None:
             f"indptr must be {n_major + 1} numbers that start with 0 and never fall"
         )
     if indptr[-1] > n_entries:
-        raise ValueError(f"indptr ends with {indptr[-1]}, there are {n_entries} entries")
+        raise ValueError(
+            f"indptr ends with {indptr[-1]}, there are {n_entries} entries"
+        )
     _check_range("indices", X.indices[: indptr[-1]], n_minor)
+
+
+def check_width(X: Any) -> None:
+    """Refuse more features than the engine can number."""
+    if X.shape[1] > MOST_FEATURES:
+        raise ValueError(f"X has {X.shape[1]} features, more than 2**31 - 1.")
 
 
 def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -42,8 +49,7 @@ def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """
     if X.format != "csr":
         raise TypeError(f"sparse rows: expected the CSR form, got {X.format}")
-    if X.shape[1] > MOST_FEATURES:
-        raise ValueError(f"X has {X.shape[1]} features, at most 2**31 - 1 are possible.")
+    check_width(X)
     check_sparse(X)
     n_entries = X.indptr[-1]
     return (

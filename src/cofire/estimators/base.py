@@ -173,7 +173,11 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
 
     def _weights(self, X: Any, y: Any, sample_weight: Any) -> np.ndarray | None:
         weight = self._class_weights(y, self._validate_weight(sample_weight, X))
-        return None if weight is None else weight.astype(np.float32)
+        if weight is None:
+            return None
+        if weight.max() > np.finfo(np.float32).max:
+            raise ValueError("class_weight and sample_weight: too large for float32.")
+        return weight.astype(np.float32)
 
     def _check_images(self, X: Any) -> None:
         images = self.augmentation

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofire.augmentation import Augmentation
 from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
+from cofire.estimators.inputs import naming, refuse_disguised
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
 from cofire.similarity import Similarity
@@ -248,8 +249,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     # ---- what the base asks ----------------------------------------------------------
 
     def _learn_targets(self, y: Any, classes: Any = None) -> None:
-        check_classification_targets(y)
-        kind = type_of_target(y, input_name="y")
+        with naming("y"):
+            check_classification_targets(y)
+            kind = type_of_target(y, input_name="y")
         if kind == "multilabel-indicator":
             self._output = "sigmoid"
             self.classes_ = np.arange(y.shape[1])
@@ -261,16 +263,18 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             )
         self._output = "softmax"
         y = column_or_1d(y, warn=True)
-        self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+        name = "y" if classes is None else "classes"
+        self.classes_ = np.unique(y) if classes is None else _distinct(classes)
         if len(self.classes_) < 2:
+            only = ", ".join(map(repr, self.classes_.tolist())) or "none"
             raise ValueError(
-                f"y has one class only ({self.classes_.tolist()[0]!r}): a classifier "
-                "needs at least two classes."
+                f"{name} has one class only ({only}): a classifier needs at least two "
+                "classes."
             )
 
     def _check_classes_unchanged(self, classes: Any) -> None:
         if classes is not None and not np.array_equal(
-            np.unique(classes), self.classes_
+            _distinct(classes), self.classes_
         ):
             raise ValueError(
                 f"classes={classes!r} differs from those of the first call: "
@@ -285,11 +289,17 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
                     f"y: expected {len(self.classes_)} columns of 0 and 1, got shape "
                     f"{columns.shape}."
                 )
+            if not np.isin(columns, (0, 1)).all():
+                raise ValueError(
+                    f"y: expected {len(self.classes_)} columns of 0 and 1, got other "
+                    "values too."
+                )
             return np.ascontiguousarray(columns, dtype=np.float32)
-        y = column_or_1d(y, warn=True)
-        place = np.searchsorted(self.classes_, y)
-        place = np.minimum(place, len(self.classes_) - 1)
-        unknown = self.classes_[place] != y
+        with naming("y"):
+            y = column_or_1d(y, warn=True)
+            place = np.searchsorted(self.classes_, y)
+            place = np.minimum(place, len(self.classes_) - 1)
+            unknown = self.classes_[place] != y
         if unknown.any():
             raise ValueError(
                 f"y contains the label {y[unknown].tolist()[0]!r}, which is not among "
@@ -339,3 +349,15 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _distinct(classes: Any) -> np.ndarray:
+    """The classes that a user announces, ascending and each of them once."""
+    refuse_disguised("classes", classes)
+    with naming("classes"):
+        labels = np.asarray(classes)
+        if labels.ndim != 1 or (
+            labels.dtype.kind in "fc" and not np.isfinite(labels).all()
+        ):
+            raise ValueError(f"expected a list of labels, got {classes!r}")
+        return np.unique(labels)

@@ -10,6 +10,9 @@ import scipy.sparse
 
 from cofire.engine.compressed import check_sparse
 
+NAMED = re.compile(r"\b(X|y|\w*weight)\b")
+"""In an error that says already which argument it is about."""
+
 
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
@@ -25,7 +28,7 @@ def naming(argument: str) -> Iterator[None]:
         with np.errstate(over="ignore", invalid="ignore"):
             yield
     except (TypeError, ValueError, OverflowError) as error:
-        if isinstance(error, ValueError) and re.search(r"\b(X|y|\w*weight)\b", str(error)):
+        if isinstance(error, ValueError) and NAMED.search(str(error)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{argument}: {error}") from error

@@ -5,6 +5,7 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofire.augmentation import Augmentation
 from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
+from cofire.estimators.inputs import naming
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
 from cofire.similarity import Similarity
@@ -134,6 +136,18 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     # ---- what the base asks ----------------------------------------------------------
 
+    def _validate(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+        X, y = super()._validate(X, y, reset=reset)
+        if scipy.sparse.issparse(y):
+            raise TypeError("y is sparse: targets of a regressor are a dense array.")
+        with naming("y"):
+            y = np.asarray(y, dtype=np.float64)
+        if np.isnan(y).any():
+            raise ValueError("Input y contains NaN.")
+        if np.abs(y).max() > np.finfo(np.float32).max:
+            raise ValueError("Input y contains a value too large for dtype('float32').")
+        return X, y
+
     def _learn_targets(self, y: Any, classes: Any = None) -> None:
         self._one_column = y.ndim == 1 or y.shape[1] == 1
         self.n_outputs_ = 1 if self._one_column else y.shape[1]
@@ -148,10 +162,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         return ((y - self.target_mean_) / self.target_scale_).astype(np.float32)
 
     def _learn_scale(self, y: Any, weight: np.ndarray | None) -> None:
-        y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        largest = np.finfo(np.float32).max
-        if np.abs(y).max() > largest:
-            raise ValueError("Input y contains a value too large for dtype('float32').")
+        y = y.reshape(len(y), -1)
         self.target_mean_ = np.average(y, axis=0, weights=weight)
         spread = np.average((y - self.target_mean_) ** 2, axis=0, weights=weight)
         # A constant column, or one that differs by rounding alone, keeps its unit.
@@ -167,8 +178,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     def _score_and_loss(
         self, outputs: np.ndarray, targets: np.ndarray, weight: np.ndarray | None
     ) -> tuple[float, float]:
-        error = (outputs.astype(np.float64) - targets) ** 2
-        loss = np.average(0.5 * error.sum(axis=1), weights=weight)
+        # In float64: squares of large outputs, and sums of large weights, fit in it.
+        outputs, targets = outputs.astype(np.float64), targets.astype(np.float64)
+        weight = None if weight is None else weight.astype(np.float64)
+        loss = np.average(0.5 * ((outputs - targets) ** 2).sum(axis=1), weights=weight)
         return float(r2_score(targets, outputs, sample_weight=weight)), float(loss)
 
     def _check_scorable(self, targets: np.ndarray) -> None:

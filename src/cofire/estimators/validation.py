@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cofire import engine
-from cofire.engine.compressed import MOST_FEATURES, check_sparse
+from cofire.engine.compressed import check_sparse, check_width
 from cofire.estimators.inputs import naming, refuse_disguised
 from cofire.estimators.parameters import SparseMLPParameters
 from cofire.network import SparseNetwork
@@ -169,14 +169,13 @@ class ValidationSupport(SparseMLPParameters):
         if n_bad:
             raise ValueError(
                 f"{of}: {n_bad} of {len(outputs)} rows have values so large that the "
-                "network's outputs are not finite. Scale them as the rows to learn from "
-                "(StandardScaler)."
+                "network's outputs are not finite. Scale them (StandardScaler), as the "
+                "rows that it learnt from."
             )
         return outputs
 
 
 def _check_rows(X: Any) -> None:
-    if X.shape[1] > MOST_FEATURES:
-        raise ValueError(f"X has {X.shape[1]} features, at most 2**31 - 1 are possible.")
+    check_width(X)
     if scipy.sparse.issparse(X):
         check_sparse(X)
