@@ -316,19 +316,23 @@ private:
     }
 
     // What the last step made of the network: the first layer with a value that is not finite for
-    // some row, or -1. Only looked for where the weights are so large that it can be.
+    // some row of any weight, held out or not, or -1. Only asked where weights are that large.
     int overflowing_layer() {
         TileSpace& space = spaces_[0];
         const int32_t* destination = plan_.live_at[0].data();
         const int last = plan_.n_layers();
-        for (int64_t row = 0; row < batches_.n_rows && !stop_; row += tile_size_) {
+        std::vector<int64_t> ids;
+        for (int64_t i = 0; i < rows_.n_rows; i++)
+            if (sample_weight_ == nullptr || sample_weight_[i] > 0) ids.push_back(i);
+        const int64_t n_ids = static_cast<int64_t>(ids.size());
+        for (int64_t row = 0; row < n_ids && !stop_; row += tile_size_) {
             (*poll_)();
-            const int64_t* ids = batches_.order + row;
-            const int n = static_cast<int>(std::min<int64_t>(tile_size_, batches_.n_rows - row));
+            const int n = static_cast<int>(std::min<int64_t>(tile_size_, n_ids - row));
             const int n8 = (n + 7) / 8;
-            rows_.gather(kernels_, ids, n, n8, nullptr, destination, space.level[0].data());
+            const int64_t* tile = ids.data() + row;
+            rows_.gather(kernels_, tile, n, n8, nullptr, destination, space.level[0].data());
             forward_through(plan_, kernels_, n8, space);
-            rows_.clear(ids, n, n8, destination, space.level[0].data());
+            rows_.clear(tile, n, n8, destination, space.level[0].data());
             const float* out = space.level[last].data();
             if (!std::all_of(out, out + plan_.n_live[last] * n8 * 8,
                              [](float x) { return std::isfinite(x); }))
