@@ -21,6 +21,7 @@ from cofire.estimators.sklearn_callbacks import (
     with_callbacks,
 )
 from cofire.estimators.validation import Scorer, ValidationSupport
+from cofire.memory import check_memory
 from cofire.network import SparseNetwork
 from cofire.rewiring import begin
 from cofire.state import Progress, Settings, TrainingData
@@ -160,6 +161,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         return self
 
     def _refuse_validation_in_partial_fit(self) -> None:
+        self._check_parameters()
         if self.early_stopping:
             raise ValueError(
                 "early_stopping=True does not go with partial_fit: one epoch has "
@@ -207,9 +209,12 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
     def _start(self) -> Progress:
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
         sizes, counts = self._sizes(), self._connection_counts()
+        if self._method().starts_full:
+            counts = full_counts(sizes)
+        check_memory(sizes, counts)
         network = create_network(
             sizes,
-            full_counts(sizes) if self._method().starts_full else counts,
+            counts,
             init=self.init,
             activation=self.activation,
             output=self._output,

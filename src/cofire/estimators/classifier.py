@@ -225,6 +225,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
 
         k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
         """
+        self._check_parameters()
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all of y at once and does not go with "

@@ -37,6 +37,8 @@ CHOICES = {
     "similarity": tuple(SIMILARITIES),
 }
 
+LARGEST = float(np.finfo(np.float32).max)
+
 
 class SparseMLPParameters(BaseEstimator):
     """Stores the parameters, checks them, and turns them into what training takes."""
@@ -169,6 +171,7 @@ class SparseMLPParameters(BaseEstimator):
             if isinstance(value, str) and value not in known:
                 raise unknown_name(name, value, known)
         self._check_learning_rate()
+        self._check_single_precision()
         method = self._method()
         if self.with_replacement and self.density is not None:
             raise ValueError(
@@ -207,10 +210,29 @@ class SparseMLPParameters(BaseEstimator):
             return
         for epoch, factor in self.learning_rate.items():
             whole = isinstance(epoch, Integral) and epoch >= 0
-            if not (whole and isinstance(factor, Real) and 0 < factor < float("inf")):
+            if not (whole and isinstance(factor, Real) and 0 < factor <= LARGEST):
                 raise ValueError(
                     "learning_rate as a dict gives factors > 0 by the number of the "
                     f"epoch from which they act, got {self.learning_rate!r}."
+                )
+
+    def _check_single_precision(self) -> None:
+        """The engine counts with float32: it must be able to hold the settings."""
+        for name in ("learning_rate_init", "alpha", "adam_epsilon"):
+            value = getattr(self, name)
+            # A numpy number would have LARGEST cast to its own type.
+            if (value.item() if isinstance(value, np.generic) else value) > LARGEST:
+                raise ValueError(f"{name}={value!r} is too large for float32.")
+        if np.float32(self.adam_epsilon) == 0:
+            raise ValueError(
+                f"adam_epsilon={self.adam_epsilon!r} is 0 in float32: Adam would "
+                "divide by 0."
+            )
+        for name in ("beta_1", "beta_2"):
+            value = getattr(self, name)
+            if np.float32(value) == 1:
+                raise ValueError(
+                    f"{name}={value!r} is 1 in float32: Adam would divide by 0."
                 )
 
     def _sizes(self) -> list[int]:
@@ -223,10 +245,10 @@ class SparseMLPParameters(BaseEstimator):
     def _hidden_sizes(self) -> list[int]:
         sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
         whole = sizes.dtype.kind in "iu" or sizes.size == 0
-        if sizes.ndim != 1 or not whole or (sizes < 1).any():
+        if sizes.ndim != 1 or not whole or (sizes < 1).any() or (sizes >= 2**31).any():
             raise ValueError(
-                "hidden_layer_sizes must be whole numbers >= 1, one per hidden layer, "
-                f"got {self.hidden_layer_sizes!r}."
+                "hidden_layer_sizes must be whole numbers from 1 to 2**31 - 1, one per "
+                f"hidden layer, got {self.hidden_layer_sizes!r}."
             )
         return [int(n) for n in sizes]
 
@@ -259,7 +281,7 @@ class SparseMLPParameters(BaseEstimator):
         return Settings(
             method=self._method(),
             drop_fraction=self.drop_fraction,
-            batch_size=self.batch_size,
+            batch_size=min(int(self.batch_size), 2**62),  # the engine has 64 bits
             drop_last=self.last_batch == "drop",
             shuffle=self.shuffle,
             learning_rate=self.learning_rate,

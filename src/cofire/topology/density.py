@@ -40,6 +40,8 @@ def draws_per_layer(sizes: Sequence[int], epsilon: float) -> list[int]:
     [2600, 1326]
     """
     connections_per_layer(sizes, epsilon)  # refuses what is wrong
+    if epsilon * 2 * max(sizes) > 2**62:
+        raise ValueError(f"epsilon={epsilon} means more draws than can be counted.")
     return [round(epsilon * (a + b)) for a, b in _shapes(sizes)]
 
 
