@@ -41,7 +41,7 @@ def errors_in_words() -> Iterator[None]:
     """End with a message and status 1 where a user's input is at fault."""
     try:
         yield
-    except (ValueError, TypeError, OSError, ImportError) as error:
+    except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         typer.echo(f"cofire: {error}", err=True)
         raise typer.Exit(1) from None
 

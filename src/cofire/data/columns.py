@@ -165,7 +165,7 @@ def _holds_words(frame: Any, name: str, text: Collection[str]) -> bool:
 def _numbers(frame: Any, name: str) -> np.ndarray:
     try:
         values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, OverflowError) as error:
         raise ValueError(f"column {name!r} held numbers in training: {error}") from None
     if np.isinf(values).any():
         raise ValueError(f"column {name!r} has infinite values.")

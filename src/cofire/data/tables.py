@@ -1,6 +1,8 @@
 """Users' own files: CSV, Parquet, NPZ, MAT and libsvm, read into a Table."""
 
-from collections.abc import Callable, Collection
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ import scipy.sparse
 
 from cofire.errors import unknown_name
 
+MOST_WORDS = 400
+"""Characters of what a parser says of a file."""
 MOST_CLASSES = 20
 """Whole numbers of more different values than these are taken for quantities."""
 
@@ -55,9 +59,12 @@ def read_table(path: Path, reading: Reading | None = None) -> Table:
     suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if suffix.lower() not in READERS:
         raise unknown_name("kind of file", suffix, READERS)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a file.")
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file.")
-    table = READERS[suffix.lower()](path, reading or Reading())
+    with _naming(path):
+        table = READERS[suffix.lower()](path, reading or Reading())
     if table.X.shape[0] == 0:
         raise ValueError(f"{path} has no rows.")
     if table.X.shape[1] == 0:
@@ -65,17 +72,35 @@ def read_table(path: Path, reading: Reading | None = None) -> Table:
     return table
 
 
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Say in one line which file it was; a parser may meet nonsense with any error."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, ImportError) or str(path) in str(error):
+            raise
+        words = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, UnicodeDecodeError):
+            words = f"this is not text in UTF-8 ({words})."
+        raise ValueError(f"{path}: {words[:MOST_WORDS]}") from error
+
+
 def _read_csv(path: Path, reading: Reading) -> Table:
     pandas = _pandas(path)
     default = "\t" if ".tsv" in path.suffixes else ","
     how: dict[str, Any] = {"sep": reading.separator or default, "header": 0}
-    if not reading.header:
+    if reading.header:
+        first = pandas.read_csv(path, **how | {"header": None, "nrows": 1})
+        if _looks_like_data(first):
+            raise ValueError(
+                f"{path}: the first line holds numbers only. Say --no-header if it is "
+                "data; else give the columns names."
+            )
+        # pandas would call the second of them another name.
+        _refuse_twice(path, [str(name) for name in first.iloc[0].dropna()])
+    else:
         how["header"] = None
-    elif _looks_like_data(pandas.read_csv(path, **how | {"header": None, "nrows": 1})):
-        raise ValueError(
-            f"{path}: the first line holds numbers only. Say --no-header if it is "
-            "data; else give the columns names."
-        )
     # Integers are the names of columns without names, until here.
     words: Any = {name: str for name in reading.text}
     if not reading.header:
@@ -106,9 +131,7 @@ def _read_parquet(path: Path, reading: Reading) -> Table:
 
 def _from_frame(path: Path, frame: Any, reading: Reading) -> Table:
     names = list(frame.columns)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{path}: the name {twice!r} stands above two columns.")
+    _refuse_twice(path, names)
     target = _target_name(path, names, reading)
     if target is None:
         return Table(frame, None)
@@ -116,6 +139,12 @@ def _from_frame(path: Path, frame: Any, reading: Reading) -> Table:
     if not reading.labelled:
         return Table(X, None, target)
     return Table(X, _labels(frame[target].to_numpy(dtype=object), target), target)
+
+
+def _refuse_twice(path: Path, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{path}: the name {twice!r} stands above two columns.")
 
 
 def _target_name(path: Path, names: list[str], reading: Reading) -> str | None:
@@ -132,6 +161,9 @@ def _target_name(path: Path, names: list[str], reading: Reading) -> str | None:
 
 
 def _read_npz(path: Path, reading: Reading) -> Table:
+    # Else numpy takes it for a pickle, and advises to trust it.
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} is not a whole .npz file.")
     with np.load(path) as arrays:
         return _from_arrays(path, dict(arrays), reading)
 
@@ -149,6 +181,7 @@ def _read_mat(path: Path, reading: Reading) -> Table:
 
 def _from_arrays(path: Path, arrays: dict[str, Any], reading: Reading) -> Table:
     X = _pick(path, arrays, "X")
+    X = X if scipy.sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or (X.dtype.kind not in "iufb"):
         raise ValueError(
             f"{path}: X must be a table of numbers with 2 dimensions (rows, features), "
@@ -213,10 +246,18 @@ def _labels(values: np.ndarray, name: str) -> np.ndarray:
         isinstance(v, bool | np.bool_) for v in values
     ):
         return np.array([str(value) for value in values])
-    numbers = values.astype(np.float64)
+    try:
+        numbers = values.astype(np.float64)
+    except OverflowError:
+        numbers = np.array([np.inf])
     if not np.isfinite(numbers).all():
         raise ValueError(f"target {name!r} has values that are not finite.")
-    return numbers.astype(np.int64) if (numbers == np.rint(numbers)).all() else numbers
+    if (numbers != np.rint(numbers)).any() or (np.abs(numbers) >= 2**53).any():
+        # Beyond 2**53 float64 does not tell neighbours apart: exact only as integers.
+        exact = all(isinstance(value, int | np.integer) for value in values)
+        fits = exact and all(-(2**63) <= value < 2**63 for value in values)
+        return values.astype(np.int64) if fits else numbers
+    return numbers.astype(np.int64)
 
 
 def _is_missing(value: Any) -> bool:
