@@ -55,6 +55,28 @@ def test_a_huge_rate_diverges_and_changes_nothing(optimizer, output, n_threads):
     assert layer in (0, 1, 2)
 
 
+def test_moments_that_overflow_are_seen():
+    """Adam divides by the root of an infinite moment: the weight would never move."""
+    case = Case.random(0, output="identity", optimizer="adam", n_used=16, **FULL)
+    case.targets[:] = 1e25
+    assert_diverges_and_leaves_all_alone(case)
+
+
+@pytest.mark.parametrize("kind", ["floats", "bytes", "sparse"])
+def test_a_network_whose_outputs_overflow_after_the_last_step_is_seen(kind):
+    case = Case.random(
+        0,
+        kind=kind,
+        activation="identity",
+        output="identity",
+        n_used=16,
+        optimizer_settings={"learning_rate": 1e18},
+        **FULL,
+    )
+    assert case.n_steps == 1  # the weights are finite, their products are not
+    assert_diverges_and_leaves_all_alone(case)
+
+
 def test_weights_that_overflow_in_the_last_step_are_seen():
     case = Case.random(
         0,

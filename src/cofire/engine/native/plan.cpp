@@ -28,7 +28,10 @@ void Parameters::give_back(const ParameterView& view) const {
 }
 
 bool Parameters::all_finite() const {
-    return std::all_of(value.begin(), value.end(), [](float x) { return std::isfinite(x); });
+    const auto finite = [](const Floats& numbers) {
+        return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
+    };
+    return finite(value) && finite(first) && finite(second);
 }
 
 void PlanLayer::copy_weights_to_output_order(int64_t begin, int64_t end) {

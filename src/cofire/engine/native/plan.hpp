@@ -47,7 +47,7 @@ struct Parameters {
 
     void take(const ParameterView& view);
     void give_back(const ParameterView& view) const;
-    bool all_finite() const;
+    bool all_finite() const;  // the moments too: one that is infinite stops its parameter for good
 };
 
 struct PlanLayer {
