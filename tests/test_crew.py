@@ -1,4 +1,4 @@
-"""The threads of native code, as a program of their own: they neither hang nor race."""
+"""The threads of native code, as a program of their own: no hang, no race, no crash."""
 
 import os
 import shutil
@@ -22,9 +22,9 @@ def built(program, *options):
     return program if done.returncode == 0 else pytest.fail(done.stderr)
 
 
-def run(program, n_threads, n_crews):
+def run(program, *arguments):
     return subprocess.run(
-        [program, str(n_threads), str(n_crews)],
+        [program, *map(str, arguments)],
         text=True,
         timeout=120,
         stdout=subprocess.PIPE,
@@ -39,7 +39,15 @@ def test_a_crew_ends_and_opens_every_phase_once(tmp_path):
         assert done.returncode == 0, done.stdout
 
 
-def test_a_crew_has_no_race(tmp_path):
+def test_what_a_task_throws_reaches_the_caller(tmp_path):
+    program = built(tmp_path / "crew")
+    for n_threads in (1, 2, 4, 7):
+        done = run(program, n_threads, 3000, "throw")
+        assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("how", [(), ("throw",)])
+def test_a_crew_has_no_race(tmp_path, how):
     probe = subprocess.run(
         [os.environ.get("CXX", "c++"), "-print-file-name=libtsan.so"],
         text=True,
@@ -47,5 +55,5 @@ def test_a_crew_has_no_race(tmp_path):
     )
     if "/" not in probe.stdout:
         pytest.skip("no ThreadSanitizer beside the compiler")
-    done = run(built(tmp_path / "crew", "-g", "-fsanitize=thread"), 4, 2000)
+    done = run(built(tmp_path / "crew", "-g", "-fsanitize=thread"), 4, 2000, *how)
     assert done.returncode == 0, done.stdout

@@ -11,7 +11,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <system_error>
+#include <exception>
+#include <memory>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -33,21 +35,25 @@ inline void relax() {
 class Crew {
 public:
     // task(i, thread) does task i of the open phase; between() runs alone after each phase and
-    // returns the number of tasks of the next, 0 to end; poll() runs on the calling thread.
+    // returns the number of tasks of the next, 0 to end; poll() runs on the calling thread. What
+    // any of them throws, on whatever thread, ends the work and is thrown here.
     template <class Task, class Between, class Poll>
     static void run(int n_threads, Task task, Between between, Poll poll) {
         Crew crew(n_threads);
         if (!crew.open_phase(between())) return;
         std::vector<std::thread> others;
-        for (int t = 1; t < n_threads; t++) {
-            try {
-                others.emplace_back([&, t] { crew.work(t, task, between, [] {}); });
-            } catch (const std::system_error&) {
-                break;  // no more threads to be had: the ones there are do all the tasks
-            }
+        others.reserve(n_threads - 1);
+        try {
+            for (int t = 1; t < n_threads; t++)
+                others.emplace_back([&, t] {
+                    if (can_throw()) crew.work(t, task, between, [] {});
+                });
+        } catch (const std::exception&) {
+            // No more threads to be had, or no memory: the ones there are do all the tasks.
         }
         crew.work(0, task, between, poll);
         for (std::thread& other : others) other.join();
+        if (crew.error_) std::rethrow_exception(crew.error_);
     }
 
 private:
@@ -61,6 +67,8 @@ private:
     // Written between two phases only, when no lot is free and none is in anybody's hands;
     // so to be read only with a lot in hand.
     uint64_t n_tasks_ = 0, n_lots_ = 0;
+    std::atomic<bool> failed_{false};
+    std::exception_ptr error_;  // the first; read when all threads are back
 
     explicit Crew(int n_threads) : n_threads_(n_threads) {}
 
@@ -91,12 +99,35 @@ private:
             if (!free_.compare_exchange_weak(free, free & ~bit, std::memory_order_acq_rel)) continue;
             const uint64_t n_tasks = n_tasks_, n_lots = n_lots_;
             if (n_tasks == 0) return offer(1);
-            for (uint64_t i = lot; i < n_tasks; i += kLots) {
-                task(static_cast<int64_t>(i), thread);
-                poll();
-            }
-            if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == n_lots) open_phase(between());
+            for (uint64_t i = lot; i < n_tasks; i += kLots)
+                attempt([&] {
+                    task(static_cast<int64_t>(i), thread);
+                    poll();
+                });
+            if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 < n_lots) continue;
+            uint64_t n_next = 0;
+            attempt([&] { n_next = between(); });
+            open_phase(n_next);
         }
+    }
+
+    // After the first failure nothing more is done, and the phases come to their end.
+    template <class Work> void attempt(Work work) {
+        if (failed_.load(std::memory_order_relaxed)) return;
+        try {
+            work();
+        } catch (...) {
+            if (!failed_.exchange(true)) error_ = std::current_exception();
+        }
+    }
+
+    // A thread's first exception takes memory, and ends the process if there is none. So it is
+    // taken before the work; a thread that gets none leaves the work to the others.
+    static bool can_throw() {
+        std::unique_ptr<char[]> room(new (std::nothrow) char[1024]);
+        if (!room) return false;
+        room.reset();
+        return std::uncaught_exceptions() == 0;
     }
 
     // The free lot next to this thread's place, counted upwards and around.
