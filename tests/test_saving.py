@@ -15,6 +15,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load_file
+from safetensors.numpy import load as safetensors_arrays
 from safetensors.numpy import save as safetensors_bytes
 from sklearn.exceptions import NotFittedError
 
@@ -451,6 +452,13 @@ def test_files_that_are_not_there_or_no_files(tmp_path):
         cofire.load(tmp_path)
     with pytest.raises(ModelFormatError, match="regular"):
         cofire.load("/dev/zero")
+
+
+def test_a_file_is_what_safetensors_writes(content, tmp_path):
+    tensors = safetensors_arrays(content)
+    assert {a.dtype.name for a in tensors.values()} == {"int64", "int32", "float32"}
+    metadata = json.loads(content[8 : header_end(content)])["__metadata__"]
+    assert safetensors_bytes(tensors, metadata) == content
 
 
 def test_a_newer_format_says_so(content, tmp_path):

@@ -11,7 +11,7 @@ import cofire
 from cofire import engine, proofs
 from cofire.data import catalog
 
-REQUIRED = ("numpy", "scipy", "scikit-learn", "rich", "safetensors", "typer")
+REQUIRED = ("numpy", "scipy", "scikit-learn", "rich", "typer")
 OPTIONAL = ("matplotlib", "plotly", "pandas", "pyarrow", "pillow", "scikit-posthocs")
 
 

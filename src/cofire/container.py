@@ -1,5 +1,8 @@
 """The file of a model: safetensors with canonical JSON in its metadata.
 
+The format is simple enough to be written and read here; the package of that name ends
+the process where there is too little memory.
+
 Whatever a file contains, reading it runs no code and ends with the document and its
 arrays, or with a `ModelFormatError`. Whatever happens while writing, the path holds the
 old file or the whole new one.
@@ -14,7 +17,6 @@ from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
-from safetensors.numpy import save as serialize
 
 from cofire.errors import ModelFormatError
 from cofire.plain import canonical
@@ -36,11 +38,35 @@ def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> Non
         "tensors": {name: _sha256(array.data) for name, array in tensors.items()},
     }
     document["sha256"] = _sha256(canonical(document).encode())
-    content = serialize(tensors, {_KEY: canonical(document)})
-    end = 8 + int.from_bytes(content[:8], "little")
-    if end - 8 > _MAX_HEADER or _is_too_rich(content[8:end].decode("ascii")):
+    header, arrays = _laid_out(canonical(document), tensors)
+    if len(header) > _MAX_HEADER or _is_too_rich(header.decode("ascii")):
         raise ValueError("the model's history is too long for a model file.")
-    _replace(os.path.realpath(path), content)
+    length = len(header).to_bytes(8, "little")
+    _replace(os.path.realpath(path), [length, header, *arrays])
+
+
+def _laid_out(
+    description: str, tensors: dict[str, np.ndarray]
+) -> tuple[bytes, list[np.ndarray]]:
+    """The header, and the arrays in the order in which they follow it."""
+
+    def place(name: str) -> tuple[int, str, str]:  # long numbers first: all are aligned
+        return -tensors[name].itemsize, tensors[name].dtype.kind, name
+
+    names = sorted(tensors, key=place)
+    header: Document = {"__metadata__": {_KEY: description}}
+    end = 0
+    for name in names:
+        array = tensors[name]
+        start, end = end, end + array.nbytes
+        header[name] = {
+            "dtype": f"{array.dtype.kind.upper()}{8 * array.itemsize}",
+            "shape": list(array.shape),
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    padded = text.ljust(-(-len(text) // 8) * 8)
+    return padded, [tensors[name] for name in names]
 
 
 def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
@@ -199,13 +225,14 @@ def _sha256(content: Any) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _replace(path: str, content: bytes) -> None:
-    """Put content at path in one step that survives a power cut."""
+def _replace(path: str, parts: list[Any]) -> None:
+    """Put the parts one behind the other at path, in a step that survives a power cut."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
     try:
         with open(temporary, "xb") as file:
-            file.write(content)
+            for part in parts:
+                file.write(part)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

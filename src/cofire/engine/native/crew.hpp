@@ -11,9 +11,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
-#include <memory>
-#include <new>
 #include <thread>
 #include <vector>
 
@@ -124,9 +123,10 @@ private:
     // A thread's first exception takes memory, and ends the process if there is none. So it is
     // taken before the work; a thread that gets none leaves the work to the others.
     static bool can_throw() {
-        std::unique_ptr<char[]> room(new (std::nothrow) char[1024]);
-        if (!room) return false;
-        room.reset();
+        // A page, and given back: so there is room for the few bytes that cannot be asked for.
+        void* page = std::malloc(4096);
+        if (page == nullptr) return false;
+        std::free(page);
         return std::uncaught_exceptions() == 0;
     }
 

@@ -1,4 +1,6 @@
 // The door to Python: rows, training, prediction. The search is in module_search.cpp.
+#include <exception>
+
 #include "door.hpp"
 #include "float_mode.hpp"
 
@@ -63,6 +65,8 @@ void py_predict(nb::list layers, const std::string& activation, const std::strin
 }  // namespace
 
 NB_MODULE(_native, m) {
+    // The memory for this thread's exceptions, while there is some (can_throw in crew.hpp).
+    (void)std::uncaught_exceptions();
     nb::class_<OwnedRows>(m, "Rows")
         .def_prop_ro("n_rows", [](const OwnedRows& r) { return r.view.n_rows; })
         .def_prop_ro("n_features", [](const OwnedRows& r) { return r.view.n_features; });
