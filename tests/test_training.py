@@ -1,4 +1,7 @@
+import operator
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -292,6 +295,29 @@ class Careless(SET):
 
     def grow(self, layer, dropped, n, context):
         return self.answer
+
+
+def test_a_rewiring_that_finds_no_memory_changes_nothing(monkeypatch):
+    progress, data = begin(Adam)
+    train(progress, data, SETTINGS, n_epochs=1)
+    before = [list(progress.network.layers), deepcopy(progress.optimizer.state)]
+    arrays = iter(np.zeros((3, 100), np.float32))  # of the four it takes
+
+    def zeros(n, dtype):
+        array = next(arrays, None)
+        if array is None:
+            raise MemoryError
+        return array[:n]
+
+    with monkeypatch.context() as patch:
+        numpy = SimpleNamespace(zeros=zeros, float32=np.float32)
+        patch.setattr("cofire.optimizers.np", numpy)
+        with pytest.raises(MemoryError):
+            rewire_network(progress, data, SETTINGS)
+    assert all(map(operator.is_, progress.network.layers, before[0]))
+    for state, old in zip(progress.optimizer.state, before[1], strict=True):
+        assert same(state.weights, old.weights)
+    train(progress, data, SETTINGS, n_epochs=1)
 
 
 @pytest.mark.parametrize(

@@ -226,7 +226,7 @@ def _sha256(content: Any) -> str:
 
 
 def _replace(path: str, parts: list[Any]) -> None:
-    """Put the parts one behind the other at path, in a step that survives a power cut."""
+    """Put the parts in a row at path, in one step that survives a power cut."""
     folder, name = os.path.split(path)
     temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
     try:
