@@ -19,7 +19,8 @@ SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow reliability fuzz lint format bench sanitize clean toolchain
+.PHONY: help demo test test-slow reliability fuzz lint format bench sanitize sanitize-memory \
+  sanitize-threads clean toolchain
 
 help:
 	@echo "make demo         train dense, SET and CTRE on the bundled Madelon data, and compare"
@@ -30,7 +31,8 @@ help:
 	@echo "make lint         ruff and mypy"
 	@echo "make format       ruff and, where it is installed, clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
-	@echo "make sanitize     the native tests with the address and undefined-behaviour sanitizers"
+	@echo "make sanitize     the native tests with the sanitizers for memory, undefined"
+	@echo "                  behaviour and threads (sanitize-memory, sanitize-threads: one part)"
 	@echo "make clean        remove environments, builds and caches"
 
 demo: .venv/ready
@@ -73,17 +75,30 @@ bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/bench_epoch.py $(ARGS)
 
 # Python itself is built without the sanitizers, so their library is loaded before it;
-# libstdc++ too, in which they look for what C++ exceptions call. No leak check: Python
-# keeps memory until its process ends. pytest must leave stderr and SIGSEGV to them.
-sanitize: .venv-sanitize/ready
+# libstdc++ too, in which they look for what C++ exceptions call. pytest must leave stderr
+# and SIGSEGV to them.
+sanitize: sanitize-memory sanitize-threads
+SANITIZED := -m pytest -m "not slow" --hypothesis-profile=ci --capture=sys -p no:faulthandler
+
+# No leak check: Python keeps memory until its process ends.
+sanitize-memory: .venv-sanitize/ready
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-	.venv-sanitize/bin/python -m pytest -m "not slow" --hypothesis-profile=ci \
-	  --capture=sys -p no:faulthandler \
+	.venv-sanitize/bin/python $(SANITIZED) \
 	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_gradients.py tests/test_augmentation.py) $(ARGS)
 
+# The tests with several threads, but not those that measure time or memory. A race ends
+# the run with status 66 and is printed.
+sanitize-threads: .venv-sanitize-threads/ready
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	TSAN_OPTIONS="suppressions=tests/native/tsan.supp exitcode=66" \
+	.venv-sanitize-threads/bin/python $(SANITIZED) --timeout=1800 \
+	  -k "not interrupt and not peak and not memory" \
+	  tests/test_engine_threads.py tests/test_search.py tests/test_similarity.py \
+	  tests/test_augmentation.py tests/reliability/test_concurrent_predict.py $(ARGS)
+
 clean:
-	rm -rf .venv .venv-build .venv-test .venv-fuzz .venv-bench .venv-sanitize build dist
+	rm -rf .venv .venv-build .venv-test .venv-fuzz .venv-bench .venv-sanitize* build dist
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -126,14 +141,26 @@ endef
 .venv-sanitize/ready: build/sanitized/ready
 	$(call install,.venv-sanitize,[test])
 
+.venv-sanitize-threads/ready: build/sanitized-threads/ready
+	$(call install,.venv-sanitize-threads,[test])
+
 build/wheel/ready: $(SOURCES) .venv-build/ready
 	$(call build,wheel)
 
-build/sanitized/ready: $(SOURCES) .venv-build/ready
-	@case "$$($(CXX) -print-file-name=libasan.so)" in */*) ;; *) \
-	  echo "make sanitize needs GCC with its libasan (CXX=g++ chooses it)."; exit 1;; esac
-	$(call build,sanitized,--config-settings cmake.define.COFIRE_SANITIZE=ON \
+# $(call build_sanitized,name,library,sanitizers)
+define build_sanitized
+	@case "$$($(CXX) -print-file-name=$2)" in */*) ;; *) \
+	  echo "make sanitize needs GCC with its $2 (CXX=g++ chooses it)."; exit 1;; esac
+	$(call build,$1,--config-settings cmake.define.COFIRE_SANITIZE=$3 \
 	  --config-settings cmake.build-type=Debug)
+endef
+
+comma := ,
+build/sanitized/ready: $(SOURCES) .venv-build/ready
+	$(call build_sanitized,sanitized,libasan.so,address$(comma)undefined)
+
+build/sanitized-threads/ready: $(SOURCES) .venv-build/ready
+	$(call build_sanitized,sanitized-threads,libtsan.so,thread)
 
 # A package that adds a method, as a user would write it (docs/add-a-method.md).
 build/plugin/ready: $(shell find tests/plugin -name __pycache__ -prune -o -print) .venv-build/ready

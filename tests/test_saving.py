@@ -457,7 +457,8 @@ def test_files_that_are_not_there_or_no_files(tmp_path):
 def test_a_file_is_what_safetensors_writes(content, tmp_path):
     tensors = safetensors_arrays(content)
     assert {a.dtype.name for a in tensors.values()} == {"int64", "int32", "float32"}
-    metadata = json.loads(content[8 : header_end(content)])["__metadata__"]
+    end = 8 + int.from_bytes(content[:8], "little")
+    metadata = json.loads(content[8:end])["__metadata__"]
     assert safetensors_bytes(tensors, metadata) == content
 
 
