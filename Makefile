@@ -19,8 +19,8 @@ SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow reliability fuzz lint format bench sanitize sanitize-memory \
-  sanitize-threads clean toolchain
+.PHONY: help demo test test-slow reliability fuzz coverage mutate lint format bench sanitize \
+  sanitize-memory sanitize-threads clean toolchain
 
 help:
 	@echo "make demo         train dense, SET and CTRE on the bundled Madelon data, and compare"
@@ -28,6 +28,8 @@ help:
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make reliability  the checks of docs/reliability.md, at full length"
 	@echo "make fuzz         fuzz the reading of model files (RUNS=1000000)"
+	@echo "make coverage     how much of the Python code the tests run"
+	@echo "make mutate       small mistakes in the code: do the tests find them?"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       ruff and, where it is installed, clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
@@ -60,6 +62,16 @@ fuzz: .venv-fuzz/ready
 	COFIRE_FIGURES=docs/results/reliability.json \
 	.venv-fuzz/bin/python tests/reliability/fuzz_loader.py $(RUNS)
 	.venv-fuzz/bin/python tests/reliability/figures.py
+
+# Lines and branches, those of child processes included.
+coverage: .venv-test/ready
+	.venv-test/bin/python -m pytest -m "not slow" --ignore=tests/plugin \
+	  --cov=cofire --cov-branch --cov-report=term --cov-fail-under=95 ./tests $(ARGS)
+
+mutate: .venv-test/ready
+	COFIRE_FIGURES=docs/results/reliability.json \
+	nice .venv-test/bin/python tests/reliability/mutate.py $(ARGS)
+	.venv-test/bin/python tests/reliability/figures.py
 
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .
@@ -99,7 +111,7 @@ sanitize-threads: .venv-sanitize-threads/ready
 
 clean:
 	rm -rf .venv .venv-build .venv-test .venv-fuzz .venv-bench .venv-sanitize* build dist
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 # ---- environments and builds -----------------------------------------------------------
