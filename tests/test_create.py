@@ -105,6 +105,17 @@ def test_sparse_aware_weights_follow_the_fan_in_of_each_neuron():
         assert kstest(row, "norm", (0, np.sqrt(2 / fan_in[o]))).pvalue > 0.001
 
 
+def test_a_neuron_with_one_connection_counts_as_one():
+    indptr = np.arange(4001)
+    weights = initial_weights(indptr, 50, "sparse_aware", np.random.default_rng(0))
+    assert kstest(weights, "norm", (0, np.sqrt(2))).pvalue > 0.001
+
+
+def test_the_weights_do_not_depend_on_where_the_connections_lie():
+    few, many = create([4, 5], [12], seed=3), create([400, 500], [12], seed=3)
+    assert np.array_equal(few.layers[0].weights, many.layers[0].weights)
+
+
 def test_an_unknown_init_is_named():
     with pytest.raises(ValueError, match="unknown init 'gloro'. Did you mean 'glorot'"):
         create([3, 2], [4], init="gloro")

@@ -1,4 +1,5 @@
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -47,6 +48,26 @@ def test_every_set_of_distinct_numbers_is_equally_likely(n):
     for _ in range(200 * len(counts)):
         counts[tuple(distinct(6, n, rng).tolist())] += 1
     assert chisquare(list(counts.values())).pvalue > 0.001
+
+
+def test_of_nearly_all_numbers_the_missing_ones_are_drawn():
+    asked = []
+
+    class Watched(np.random.Generator):
+        def integers(self, high, size):
+            asked.append(size)
+            return super().integers(high, size=size)
+
+    n = 10**5 - 3
+    tracemalloc.start()
+    try:
+        drawn = distinct(10**5, n, Watched(np.random.PCG64(0)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(np.unique(drawn)) == n
+    assert asked == [3]  # drawn once: no two of these three are equal
+    assert peak < 1.5 * 8 * n  # a byte for each number, beside those returned
 
 
 @pytest.mark.parametrize("n", [-1, 4])

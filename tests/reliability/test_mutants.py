@@ -3,8 +3,9 @@
 import textwrap
 from pathlib import Path
 
-import cofire
 from mutants import mutants_of
+
+import cofire
 
 CODE = '''
 def span(values: list[int], *, wide: bool = False) -> int:
