@@ -43,8 +43,7 @@ GOAL = 0.85
 TEST_TIME = 8  # seconds: the slowest tests, if they come later, are left out
 MEMORY = 6 * 2**30  # a mutant that asks for a full huge layer gets an error instead
 
-# Exit codes of a fork; 1 is what pytest-timeout ends with.
-HUNG, KILLED, SURVIVED, BROKEN = 1, 10, 11, 12
+HUNG, KILLED, SURVIVED, BROKEN = 1, 2, 3, 4  # exit codes of a fork
 RESULTS = {HUNG: "hung", KILLED: "killed", SURVIVED: "survived"}
 SCREEN = os.fdopen(os.dup(2), "w", buffering=1)  # also in forks, whose own is closed
 
@@ -52,7 +51,7 @@ SCREEN = os.fdopen(os.dup(2), "w", buffering=1)  # also in forks, whose own is c
 # ---- tests in forks ------------------------------------------------------------------
 
 
-def in_a_fork(work, limit: float) -> int:
+def in_a_fork(work, limit: float = 3600) -> int:
     """Run work() in a silent child; its exit code, HUNG if it took too long."""
     child = os.fork()
     if child == 0:
@@ -69,6 +68,8 @@ def in_a_fork(work, limit: float) -> int:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
+            if code == -signal.SIGPROF:
+                return HUNG
             return KILLED if code < 0 else code  # a crash is noticed too
         time.sleep(0.005)
     os.killpg(child, signal.SIGKILL)
@@ -93,7 +94,8 @@ class Instead:
 def with_tests(work):
     """What work(tests) returns; KILLED where the tests cannot be collected."""
     plugin = Instead(work)
-    options = "-q --capture=no -p no:cacheprovider --hypothesis-profile=mutate".split()
+    options = "-q --capture=no -p no:cacheprovider --timeout=0".split()
+    options += ["--hypothesis-profile=mutate"]
     options += ["-m", "not slow", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
     files = [str(TESTS / f"test_{name}.py") for name in FILES]
     code = pytest.main([f"--rootdir={TESTS.parent}", *options, *files], [plugin])
@@ -146,17 +148,23 @@ def concerned(mutant: Mutant, tests, first: dict) -> list:
     chosen.sort(key=lambda t: (t.path.name != mirror, seconds.get(t.nodeid, 0)))
     left = TEST_TIME
     for k, test in enumerate(chosen):
-        limit = 10 + 10 * seconds.get(test.nodeid, 0)
-        test.add_marker(pytest.mark.timeout(limit, method="thread"))
         left -= seconds.get(test.nodeid, 0)
         if left < 0 and k > 0:
             return chosen[:k]
     return chosen
 
 
-def verdict(tests) -> int:
+def verdict(tests, first: dict) -> int:
+    """KILLED or SURVIVED; a test that takes ten times as long as before ends it all."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    return SURVIVED if all(passes(test) for test in tests) else KILLED
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    for test in tests:
+        # Of processor time, so that a busy machine kills no mutants.
+        limit = 5 + 10 * first["seconds"].get(test.nodeid, 0)
+        signal.setitimer(signal.ITIMER_PROF, limit)
+        if not passes(test):
+            return KILLED
+    return SURVIVED
 
 
 # ---- mutants in memory ---------------------------------------------------------------
@@ -212,7 +220,7 @@ def try_in_functions(mutants: list[Mutant], folder: Path, kept: Path) -> int:
     """Try mutants that can be made after cofire was imported: quickly."""
 
     def work(tests):
-        if in_a_fork(lambda: first_run(tests, folder, kept), limit=3600) != 0:
+        if in_a_fork(lambda: first_run(tests, folder, kept)) != 0:
             return BROKEN
         first = json.loads(kept.read_text())
         results = {}
@@ -223,9 +231,9 @@ def try_in_functions(mutants: list[Mutant], folder: Path, kept: Path) -> int:
 
             def meet(mutant=mutant, chosen=chosen):
                 patch(mutant)
-                return verdict(chosen)
+                return verdict(chosen, first)
 
-            results[str(mutant)] = in_a_fork(meet, limit=60 + 20 * TEST_TIME)
+            results[str(mutant)] = in_a_fork(meet)
             if results[str(mutant)] == SURVIVED:
                 SCREEN.write(f"{mutant}\n")
         kept.write_text(json.dumps(first | {"results": results}))
@@ -239,9 +247,9 @@ def try_imported(mutant: Mutant, first: dict) -> int:
 
     def work():
         sys.meta_path.insert(0, Replace(mutant))
-        return with_tests(lambda tests: verdict(concerned(mutant, tests, first)))
+        return with_tests(lambda t: verdict(concerned(mutant, t, first), first))
 
-    return in_a_fork(work, limit=60 + 20 * TEST_TIME)
+    return in_a_fork(work)
 
 
 # ---- all of them ---------------------------------------------------------------------
