@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import load_file
 from safetensors.numpy import load as safetensors_arrays
+from safetensors.numpy import load_file
 from safetensors.numpy import save as safetensors_bytes
 from sklearn.exceptions import NotFittedError
 
