@@ -310,7 +310,7 @@ def test_a_rewiring_that_finds_no_memory_changes_nothing(monkeypatch):
         return array[:n]
 
     with monkeypatch.context() as patch:
-        numpy = SimpleNamespace(zeros=zeros, float32=np.float32)
+        numpy = SimpleNamespace(zeros=zeros, float32=np.float32, ndarray=np.ndarray)
         patch.setattr("cofire.optimizers.np", numpy)
         with pytest.raises(MemoryError):
             rewire_network(progress, data, SETTINGS)
