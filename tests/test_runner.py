@@ -319,8 +319,9 @@ def test_signals_with_handlers_of_another_kind_are_left_to_them(store, folder):
 
 
 def test_workers_do_not_hear_the_ctrl_c_of_the_terminal(store, folder):
-    campaign = run_all(runs(3), store, n_cores=2, execute=run_cases.interrupted)
-    assert (campaign.done, campaign.failed) == (3, [])
+    # Elsewhere: what Python starts beside the first worker of a process counts, too.
+    assert elsewhere(store, folder, 3, "interrupted").wait() == 0
+    assert set(statuses(store).values()) == {"done"}
 
 
 def test_it_ends_where_there_is_no_pgrep_to_find_processes(store, folder):

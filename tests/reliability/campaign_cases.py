@@ -15,9 +15,13 @@ SOURCE = str(Path(cofire.__file__).parents[1])
 CODE = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from cofire.cli import main
-sys.stderr.write("started\\n")
-main()
+from cofire import cli
+app = cli.app
+def begin(arguments):
+    sys.stderr.write("started\\n")
+    app(arguments)
+cli.app = begin
+cli.main()
 """
 PATIENCE = 120.0  # seconds until something that does not end is given up
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "COFIRE_DATA"}

@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 
 
@@ -56,6 +57,7 @@ def deaf_children() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # not a POSIX system
         yield
         return
+    resource_tracker.ensure_running()  # when Python starts it, it lifts the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

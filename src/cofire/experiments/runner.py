@@ -191,6 +191,7 @@ class _Runner:
         if isinstance(error, BrokenProcessPool | KeyboardInterrupt):
             raise error
         if error is not None:  # an exit, or what cannot be sent between processes
+            self.interrupts.check()  # or what a signal to all of us has done to it
             self.fail(run, "".join(traceback.format_exception(error)))
         elif isinstance(future.result(), Outcome):
             self.finish(run, future.result())
