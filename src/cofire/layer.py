@@ -39,7 +39,14 @@ class SparseLayer:
         n_out: int,
     ) -> "SparseLayer":
         """Build a layer from its strictly ascending places and their weights."""
-        keys = np.asarray(keys, dtype=np.int64)
+        keys = np.asarray(keys)
+        if keys.size and keys.dtype.kind not in "iu":
+            raise TypeError(f"keys must be whole numbers, got {keys.dtype}")
+        if not 1 <= n_in < 2**31 or n_out < 1:
+            raise ValueError(
+                f"n_in must lie in [1, 2**31), n_out above 0, got {n_in} and {n_out}"
+            )
+        keys = keys.astype(np.int64, copy=False)
         weights = np.ascontiguousarray(weights, dtype=np.float32)
         bias = np.ascontiguousarray(bias, dtype=np.float32)
         if (keys[1:] <= keys[:-1]).any():

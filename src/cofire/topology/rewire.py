@@ -33,6 +33,11 @@ def rewire(
         raise unknown_name("returning", returning, RETURNING)
     if len(new_weights) != len(grown):
         raise ValueError(f"{len(grown)} grown places, {len(new_weights)} new weights")
+    if not np.isfinite(new_weights).all():
+        raise ValueError("new_weights must be finite")
+    for name, array in (("dropped", dropped), ("grown", grown)):
+        if len(array) and np.asarray(array).dtype.kind not in "iu":
+            raise TypeError(f"{name}: places must be whole numbers")
     places = layer.keys
     order = np.argsort(grown)
     grown, new_weights = grown[order], np.asarray(new_weights, np.float32)[order]
