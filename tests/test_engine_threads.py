@@ -1,6 +1,9 @@
 """The same bits for any number of threads, and for several trainings at once."""
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,3 +96,34 @@ def test_predictions_have_the_same_bits_for_any_number_of_threads(n_rows, kind):
     for n_threads in N_THREADS:
         several = engine.predict(network, rows, n_threads=n_threads)
         assert several.tobytes() == alone.tobytes()
+
+
+DAEMONS = """
+import sys, threading, time
+import test_engine_threads as t
+from cofire import engine
+
+def predict(case):
+    while True:
+        engine.predict(case.network, case.samples.rows, n_threads=2)
+
+class Leisurely:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+for seed in range(4):
+    case = t.wide_case(seed, n_used=2000)
+    threading.Thread(target=predict, args=(case,), daemon=True).start()
+time.sleep(0.1)
+sys.modules["leisurely"] = Leisurely()  # the end of Python takes a while
+"""
+
+
+def test_threads_that_predict_on_do_not_disturb_the_end_of_python():
+    done = subprocess.run(
+        [sys.executable, "-c", DAEMONS],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr

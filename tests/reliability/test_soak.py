@@ -26,7 +26,7 @@ MODELS = (
     {"method": "ctre_sim_hebb", "activation": "tanh"},
 )
 
-BATCH = 8
+BATCH = 24  # of two tiles, so that two threads have work
 
 # ---- in a process of its own ---------------------------------------------------------
 
@@ -94,14 +94,14 @@ def grown(n_batches, n_rows):
 
 
 def test_a_short_soak_leaves_nothing_behind():
-    _, memory, files, threads = grown(3_000, n_rows=160)
+    _, memory, files, threads = grown(3_000, n_rows=480)
     assert (files, threads) == (0, 0)
     assert memory < 0.05  # a few rounds have not seen everything yet
 
 
 @pytest.mark.slow
 def test_a_long_soak_leaves_nothing_behind():
-    n_done, memory, files, threads = grown(200_000, n_rows=1600)
+    n_done, memory, files, threads = grown(200_000, n_rows=4800)
     met = memory < 0.01 and (files, threads) == (0, 0)
     figures.report(
         "soak",

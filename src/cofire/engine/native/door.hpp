@@ -8,8 +8,10 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "epoch.hpp"
@@ -164,9 +166,35 @@ inline Ties ties_named(const std::string& name) {
     throw nb::value_error(("ties: " + name).c_str());
 }
 
+// At its end Python ends the threads that ask for its lock (up to 3.13), through C++ frames that
+// would end the process. They wait for its end instead, as from 3.14 on.
+template <class Ask> auto unless_python_ends(Ask ask) {
+    try {
+        return ask();
+    } catch (...) {
+        for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+}
+
+// While it lives, other Python threads may run.
+class Unlocked {
+public:
+    Unlocked() = default;
+    Unlocked(const Unlocked&) = delete;
+    Unlocked& operator=(const Unlocked&) = delete;
+    ~Unlocked() {
+        unless_python_ends([this] { PyEval_RestoreThread(state_); });
+    }
+
+private:
+    PyThreadState* state_ = PyEval_SaveThread();
+};
+
 inline bool signals_pending() {
-    nb::gil_scoped_acquire gil;
-    return PyErr_CheckSignals() != 0;
+    return unless_python_ends([] {
+        nb::gil_scoped_acquire gil;
+        return PyErr_CheckSignals() != 0;
+    });
 }
 
 // One target per row, of the kind that the loss compares with.

@@ -35,7 +35,7 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
 
     EpochResult result;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         result = train_epoch(views, activation_named(activation), loss, rows.view, wanted,
                              sample_weight ? sample_weight->data() : nullptr, batches, optimizer,
                              n_threads, signals_pending);
@@ -55,7 +55,7 @@ void py_predict(nb::list layers, const std::string& activation, const std::strin
         throw nb::value_error("out: not one row per sample and one column per output");
     bool finished;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         finished = predict(views, activation_named(activation), loss_of_output(output), rows.view,
                            out.data(), n_threads, signals_pending);
     }

@@ -79,7 +79,7 @@ nb::object py_best_places(nb::list layers, const std::string& activation, const 
             targets_of(targets, call.loss, call.views.back().n_out, rows.view.n_rows);
     SearchResult result;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         result = best_places(call.views, activation_named(activation), call.loss, rows.view,
                              call.request, n_threads, signals_pending);
     }
@@ -117,7 +117,7 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
                         n_sure};
     ScreenedResult result;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         result = screened_places(call.views, activation_named(activation), call.loss, rows.view,
                                  call.request, how, n_threads, signals_pending);
     }
@@ -141,7 +141,7 @@ int64_t py_hashed_places(nb::list layers, const std::string& activation, const s
     if (n_tables < 1) throw nb::value_error("n_tables: less than 1");
     SearchResult result;
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         result = hashed_places(call.views, activation_named(activation), call.loss, rows.view,
                                call.request, row_share ? row_share->data() : nullptr, n_tables,
                                n_threads, signals_pending);
@@ -155,7 +155,7 @@ int64_t py_hashed_places(nb::list layers, const std::string& activation, const s
 void py_rarity(const OwnedRows& rows, Array1<const int64_t> row_ids, Array1<int64_t> rarity) {
     SearchCall::check_ids(row_ids, rows.view.n_rows);
     if (rarity.shape(0) != row_ids.shape(0)) throw nb::value_error("rarity: not one per row");
-    nb::gil_scoped_release unlocked;
+    const Unlocked unlocked;
     rows.view.rarity(row_ids.data(), static_cast<int64_t>(row_ids.shape(0)), rarity.data());
 }
 
@@ -171,7 +171,7 @@ OwnedRows py_tile_rows(const OwnedRows& rows, Array1<const int64_t> order,
     if (static_cast<int64_t>(step.shape(0)) != n_features || zero.shape(0) != step.shape(0))
         throw nb::value_error("step and zero: not one number per feature");
     {
-        nb::gil_scoped_release unlocked;
+        const Unlocked unlocked;
         rows.view.copy_to_tiles(kernels(), order.data(), n, tiles.data(), step.data(), zero.data());
     }
     OwnedRows copy;
