@@ -79,6 +79,7 @@ def _check_grown(
         raise ValueError(f"grown: places must lie in [0, {n_places})")
     if (grown[1:] == grown[:-1]).any():
         raise ValueError("grown: a place occurs twice")
-    taken = kept[before] & (before >= 0) if len(kept) else before >= 0
-    if taken.any():
-        raise ValueError(f"grown: place {grown[taken][0]} still has its connection")
+    there = before >= 0
+    taken = grown[there][kept[before[there]]]
+    if len(taken):
+        raise ValueError(f"grown: place {taken[0]} still has its connection")
