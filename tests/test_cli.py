@@ -1,5 +1,6 @@
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -214,3 +215,47 @@ def test_doctor_speaks_plainly(monkeypatch):
     assert run("doctor").exit_code == 1
     assert "NOT EQUAL" in run("doctor").output
     assert "NO 1 thread" in run("doctor").output
+
+
+@pytest.fixture
+def signals_restored():
+    before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def swallowed():
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as interrupt:
+        raise ImportError("initialization failed") from interrupt
+
+
+def ended():
+    signal.raise_signal(signal.SIGTERM)
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("command", [interrupted, swallowed, ended])
+def test_what_is_interrupted_ends_with_a_word(
+    command, monkeypatch, capsys, signals_restored
+):
+    monkeypatch.setattr(cofire.cli, "app", lambda arguments: command())
+    with pytest.raises(SystemExit) as end:
+        cofire.cli.main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "cofire: broken off\n"
+
+
+def test_other_errors_and_ends_are_what_they_were(monkeypatch, signals_restored):
+    monkeypatch.setattr(cofire.cli, "app", lambda arguments: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        cofire.cli.main()
+    monkeypatch.setattr(cofire.cli, "app", lambda arguments: sys.exit(3))
+    with pytest.raises(SystemExit) as end:
+        cofire.cli.main()
+    assert end.value.code == 3

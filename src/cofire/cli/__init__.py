@@ -64,6 +64,13 @@ def _options(
 ) -> None: ...
 
 
+def _follows_an_interrupt(error: BaseException | None) -> bool:
+    """Whether it was Ctrl-C: some native modules make an ImportError of it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def main() -> None:
     """Run the command line."""
     # A terminal that lacks a character gets a question mark, not a traceback.
@@ -79,6 +86,10 @@ def main() -> None:
         code = BROKEN_OFF
     except SystemExit as end:
         code = end.code
+    except Exception as error:
+        if not _follows_an_interrupt(error):
+            raise
+        code = BROKEN_OFF
     # All is in order by now: another one would only interrupt Python's own end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
