@@ -14,7 +14,7 @@ from figures import report
 from hostile import SHORT, Y, cases, check, fitted_on, new, same_state, state, trained
 from input_cases import WHOLE, N
 
-from cofire import SparseMLPClassifier
+from cofire import SparseMLPClassifier, SparseMLPRegressor
 from estimator_cases import ESTIMATORS, network_bits
 
 
@@ -103,6 +103,15 @@ def test_weights_whose_product_is_too_large():
         model.fit(WHOLE, targets.LABELS, sample_weight=1e30 * targets.WEIGHTS)
     with pytest.raises(ValueError, match="class_weight"):
         model.set_params(class_weight={0: 1e60}).fit(WHOLE, targets.LABELS)
+
+
+@pytest.mark.parametrize("unit", [2.0**-700, 2.0**-100, 2.0**100])
+def test_the_unit_of_a_target_does_not_matter(unit):
+    """A power of 2: nothing is rounded, and the network is the same to the bit."""
+    plain = new(SparseMLPRegressor).fit(WHOLE, targets.NUMBERS)
+    other = new(SparseMLPRegressor).fit(WHOLE, targets.NUMBERS * unit)
+    assert all(map(np.array_equal, trained(plain), trained(other)))
+    assert np.array_equal(plain.predict(WHOLE) * unit, other.predict(WHOLE))
 
 
 # ---- size, and others who write ------------------------------------------------------

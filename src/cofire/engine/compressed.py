@@ -14,6 +14,7 @@ def check_sparse(X: Any) -> None:
     SciPy checks a matrix when it is made, not when it is used: one that was changed
     since would let compiled code, its own too, read beyond the end of an array.
 
+    >>> import scipy.sparse
     >>> check_sparse(scipy.sparse.csr_array([[0.0, 1.0]]))
     """
     if X.format == "coo":

@@ -164,10 +164,15 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     def _learn_scale(self, y: Any, weight: np.ndarray | None) -> None:
         y = y.reshape(len(y), -1)
         self.target_mean_ = np.average(y, axis=0, weights=weight)
-        spread = np.average((y - self.target_mean_) ** 2, axis=0, weights=weight)
+        deviation = y - self.target_mean_
+        # The square of 1e-200 is 0: so squares are taken of numbers near 1, which a
+        # power of 2 makes of any without rounding.
+        power = np.frexp(np.abs(deviation).max(axis=0))[1]
+        squares = np.ldexp(deviation, -power) ** 2
+        spread = np.ldexp(np.sqrt(np.average(squares, axis=0, weights=weight)), power)
         # A constant column, or one that differs by rounding alone, keeps its unit.
-        constant = np.sqrt(spread) <= 1e-7 * np.abs(self.target_mean_)
-        self.target_scale_ = np.where(constant, 1.0, np.sqrt(spread))
+        constant = spread <= 1e-7 * np.abs(self.target_mean_)
+        self.target_scale_ = np.where(constant, 1.0, spread)
 
     def _in_units_of_y(self, outputs: np.ndarray) -> np.ndarray:
         return outputs * self.target_scale_ + self.target_mean_
