@@ -95,7 +95,8 @@ private:
             const int lot = first_from(free, thread);
             const uint64_t bit = uint64_t{1} << lot;
             COFIRE_BEFORE_GRIP();
-            if (!free_.compare_exchange_weak(free, free & ~bit, std::memory_order_acq_rel)) continue;
+            if (!free_.compare_exchange_weak(free, free & ~bit, std::memory_order_acq_rel))
+                continue;
             const uint64_t n_tasks = n_tasks_, n_lots = n_lots_;
             if (n_tasks == 0) return offer(1);
             for (uint64_t i = lot; i < n_tasks; i += kLots)
