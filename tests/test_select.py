@@ -45,10 +45,11 @@ def test_smallest_magnitude_breaks_ties_evenly():
     assert chisquare(list(counts.values())).pvalue > 0.001
 
 
-def test_smallest_magnitude_refuses_more_than_there_are():
+@pytest.mark.parametrize("n", [-1, 2])
+def test_smallest_magnitude_refuses_more_than_there_are_and_less_than_none(n):
     layer = SparseLayer.from_keys([0], [1], [0], n_in=3, n_out=1)
-    with pytest.raises(ValueError, match="cannot choose 2 of 1"):
-        smallest_magnitude(layer, 2, np.random.default_rng(0))
+    with pytest.raises(ValueError, match=f"cannot choose {n} of 1"):
+        smallest_magnitude(layer, n, np.random.default_rng(0))
 
 
 @given(data=st.data(), layer=layers(), seed=st.integers(0, 99))

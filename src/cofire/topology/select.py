@@ -17,8 +17,6 @@ def smallest_magnitude(
     """
     if not 0 <= n <= layer.nnz:
         raise ValueError(f"cannot choose {n} of {layer.nnz} connections")
-    if n == 0:
-        return np.empty(0, dtype=np.int64)
     return layer.keys[largest(-np.abs(layer.weights), n, rng)]
 
 
