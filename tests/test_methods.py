@@ -19,6 +19,7 @@ from cofire.methods.ctre_wo_random import CTREWithoutRandom
 from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
+from cofire.methods.static import Static
 from cofire.optimizers import SGD
 from cofire.randomness import stream
 from cofire.rewiring import begin, rewire_network
@@ -180,6 +181,26 @@ def test_who_rewires_when_and_what_it_needs():
     now = Moment(epoch=3, max_epochs=10)
     phases = {n for n, m in methods.items() if m.random_phase(now) is not None}
     assert phases == {"ctre_seq", "ctre_seq_hebb", "ctre_seq_abl1", "ctre_seq_abl2"}
+    late = Moment(epoch=400, max_epochs=500, longest_stall=99)
+    switched = {name: method.switched(late) for name, method in methods.items()}
+    assert switched == {name: name in phases for name in OURS}
+
+
+def test_ctre_searches_from_the_second_epoch_on():
+    method = CTREWithoutRandom(first_update="index_order")
+    assert method.search(Moment(epoch=0, max_epochs=10)) is None
+    assert method.search(Moment(epoch=1, max_epochs=10)) == Search()
+
+
+def test_only_a_method_that_starts_full_says_how():
+    class Careless(Static):
+        starts_full = True
+
+    network, _, _ = in_training(0, Careless())
+    with pytest.raises(TypeError, match="Careless starts full but does not say begin"):
+        Careless().begin(network, [], [], seed=0)
+    assert Careless().first_batches == SNIP().first_batches == 1
+    assert SNIP(batches=3).first_batches == 3
 
 
 # ---- settings ------------------------------------------------------------------------
@@ -205,6 +226,8 @@ def test_an_option_that_no_method_has_is_refused():
         make_method("set", {"patiense": 3})
     with pytest.raises(ValueError, match="SET is an object that brings its own"):
         make_method(SET(), {"returning": "kept"})
+    with pytest.raises(TypeError, match="method_options must be a dict.*'returning'"):
+        make_method("set", "returning")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +283,24 @@ def test_new_weights_are_drawn_as_the_method_says():
         assert drawn.dtype == np.float32
         assert kstest(drawn, law.cdf).pvalue > 0.001
     zeros = SET(new_values="zero").new_weights(layer, 3, np.random.default_rng(0))
-    assert zeros.tolist() == [0, 0, 0]
+    assert (zeros.tolist(), zeros.dtype) == ([0, 0, 0], np.float32)
+
+
+def test_the_spread_of_weights_that_differ_little_is_not_rounded_away():
+    near_zero, near_4096 = (
+        SparseLayer.from_keys([0, 1], [middle, middle + 2**-11], [0], 2, 1)
+        for middle in (0, 4096)  # both are float32 numbers, their mean is not
+    )
+    method = SET(new_values="layer_spread")
+    drawn = [
+        method.new_weights(layer, 5, np.random.default_rng(0))
+        for layer in (near_zero, near_4096)
+    ]
+    assert np.array_equal(*drawn) and drawn[0].all()
+
+
+def test_a_share_of_the_rows_may_be_all_of_them():
+    assert Search(rows=1.0).rows == 1
 
 
 # ---- known answers -------------------------------------------------------------------
