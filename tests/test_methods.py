@@ -192,6 +192,14 @@ def test_ctre_searches_from_the_second_epoch_on():
     assert method.search(Moment(epoch=1, max_epochs=10)) == Search()
 
 
+def test_static_drops_and_grows_nothing_if_it_is_asked():
+    assert Static().rewires(3) is False
+    dropped, grown = update(Static(), two_connections(), 1)
+    for places in (dropped, grown.places):
+        assert (len(places), places.dtype) == (0, np.int64)
+    assert grown.n_random == 0
+
+
 def test_only_a_method_that_starts_full_says_how():
     class Careless(Static):
         starts_full = True
@@ -374,6 +382,9 @@ def test_ctre_wo_random_lets_the_dropped_pair_return():
 def test_ctre_seq_switches_for_good_after_forty_epochs_in_a_row():
     method = CTRESequential()
     assert method.patience == 40
+    assert CTRESequential(patience=1).switched(
+        Moment(epoch=2, max_epochs=5, longest_stall=1)
+    )
     before, after = (
         Moment(epoch=99, max_epochs=500, longest_stall=n) for n in (39, 40)
     )
@@ -488,6 +499,30 @@ def test_snip_over_all_layers_leaves_none_empty():
     assert [places.tolist() for places in chosen] == [[2, 3, 4, 5], [3]]
     chosen = SNIP().begin(network, ones, [3, 2], seed=0)
     assert [places.tolist() for places in chosen] == [[3, 4, 5], [2, 3]]
+
+
+def test_snip_over_all_layers_keeps_the_best_of_each_and_then_the_best():
+    two = [SparseLayer.from_keys([0, 1], w, [0], 2, 1) for w in ([10, 1], [9, 8])]
+    network = replace(full_network([1] * 6)[0].network, layers=two)
+    ones = [np.ones(2, np.float32)] * 2
+    chosen = SNIP(scope="global").begin(network, ones, [2, 1], seed=0)
+    assert [places.tolist() for places in chosen] == [[0], [0, 1]]  # 10, 9, then 8
+
+
+def test_snip_draws_lots_anew_in_each_layer():
+    layer = SparseLayer.from_keys(range(50), np.ones(50), np.zeros(5), 10, 5)
+    network = replace(full_network([1] * 6)[0].network, layers=[layer, layer])
+    ones = [np.ones(50, np.float32)] * 2
+    first, second = SNIP().begin(network, ones, [25, 25], seed=0)
+    assert not np.array_equal(first, second)
+
+
+def test_snip_wants_gradients_and_a_count_for_every_layer():
+    network, ones = full_network([1] * 6)[0].network, [np.ones(6, np.float32)]
+    with pytest.raises(ValueError, match="longer"):
+        SNIP().begin(network, 2 * ones, [3], seed=0)
+    with pytest.raises(ValueError, match="longer"):
+        SNIP().begin(network, ones, [3, 3], seed=0)
 
 
 # ---- every update beside its definition ----------------------------------------------
