@@ -140,8 +140,27 @@ def test_a_method_is_imported_when_it_is_asked_for(install, monkeypatch):
     assert make_method("plugged", {"returning": "kept"}).returning == "kept"
     plugged = sys.modules["plugged_a"].Plugged
     assert table["plugged"] is table.loaded()["plugged"] is plugged
+    assert len(table) == len(list(table)) == len(set(table))  # still there once
     X, y = classes()
     assert small(method="plugged").fit(X, y).score(X, y) > 0.5
+
+
+def test_an_option_that_only_an_added_method_has_is_left_out_for_ours(
+    install, monkeypatch
+):
+    install(
+        "plugged_a",
+        "from dataclasses import dataclass\n"
+        "from cofire.methods.set import SET\n"
+        "@dataclass(frozen=True)\n"
+        "class Plugged(SET):\n"
+        "    half_life: float = 3\n",
+    )
+    install("plugged_b", "import plugged_nowhere", name="broken")
+    table = new_table()
+    use(monkeypatch, table)
+    assert make_method("set", {"half_life": 4}) == SET()
+    assert set(table.usable()) == set(table) - {"broken"}
 
 
 def test_a_name_nobody_has_is_not_there():
