@@ -30,8 +30,8 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
         if (order.data()[i] < 0 || order.data()[i] >= rows.view.n_rows)
             throw nb::value_error("order: a row that does not exist");
     if (augmentation) check_images(rows.view, *augmentation);
-    Batches batches{order.data(), static_cast<int64_t>(order.shape(0)), batch_size, drop_last,
-                    augmentation ? &*augmentation : nullptr, largest_input};
+    Batches batches{order.data(), static_cast<int64_t>(order.shape(0)),    batch_size,
+                    drop_last,    augmentation ? &*augmentation : nullptr, largest_input};
 
     EpochResult result;
     {

@@ -29,7 +29,8 @@ void Parameters::give_back(const ParameterView& view) const {
 
 bool Parameters::all_finite() const {
     const auto finite = [](const Floats& numbers) {
-        return std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); });
+        return std::all_of(numbers.begin(), numbers.end(),
+                           [](float x) { return std::isfinite(x); });
     };
     return finite(value) && finite(first) && finite(second);
 }
