@@ -307,8 +307,19 @@ def test_the_spread_of_weights_that_differ_little_is_not_rounded_away():
     assert np.array_equal(*drawn) and drawn[0].all()
 
 
-def test_a_share_of_the_rows_may_be_all_of_them():
-    assert Search(rows=1.0).rows == 1
+@pytest.mark.parametrize(
+    "rows", ["all", "last_batch", "next_batch", "random_batch", 0.1, 1.0]
+)
+def test_a_search_is_a_value_that_names_its_rows(rows):
+    search = Search("hebb", rows)
+    assert search.rows == rows
+    assert len({search, Search("hebb", rows), Search("cosine", rows)}) == 2
+
+
+@pytest.mark.parametrize("batch", ["next_batch", "random_batch"])
+def test_rigl_searches_the_batch_that_it_was_told(batch):
+    now = Moment(epoch=3, max_epochs=10)
+    assert RigL(batch=batch).search(now) == Search("gradient", batch, "random")
 
 
 # ---- known answers -------------------------------------------------------------------
