@@ -280,7 +280,7 @@ def test_wrong_rhythms():
         Checkpoint("a", every=0)
     with pytest.raises(ValueError, match="every_seconds must be.*got -1"):
         Checkpoint("a", every_seconds=-1)
-    with pytest.raises(TypeError, match="folder must be.*got 3"):
+    with pytest.raises(TypeError, match="folder of a checkpoint must be a path, got 3"):
         Checkpoint(3)
 
 

@@ -68,8 +68,10 @@ class Checkpoint(Callback):
         every: int | None = None,
         every_seconds: float | None = None,
     ) -> None:
-        if not isinstance(folder, str | PathLike) or not str(folder):
-            raise TypeError(f"folder must be the path of a folder, got {folder!r}")
+        known = isinstance(folder, str | PathLike)
+        if not known or not str(folder) or "\0" in str(folder):
+            kind = ValueError if known else TypeError
+            raise kind(f"the folder of a checkpoint must be a path, got {folder!r}")
         if every is not None and (not isinstance(every, Integral) or every < 1):
             raise ValueError(f"every must be a number of epochs >= 1, got {every!r}")
         if every_seconds is not None and not (

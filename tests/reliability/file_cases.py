@@ -398,9 +398,13 @@ def flip_in_an_array(good: Good, draw: random.Random) -> tuple[bytes, str]:
     parts = good.parts.copy()
     names = [name for name, array in parts.tensors.items() if array.size]
     name = draw.choice(names)
+    width = parts.tensors[name].itemsize
     raw = parts.tensors[name].view(np.uint8)
     for _ in range(draw.choice((1, 1, 3))):
-        raw[draw.randrange(len(raw))] ^= 1 << draw.randrange(8)
+        if draw.random() < 0.2:  # a sign
+            raw[draw.randrange(width - 1, len(raw), width)] ^= 0x80
+        else:
+            raw[draw.randrange(len(raw))] ^= 1 << draw.randrange(8)
     return pack(parts), LOADED if is_sound(parts) else REFUSED
 
 

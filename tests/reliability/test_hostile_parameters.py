@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from cofire import Augmentation, SparseMLPClassifier
+from cofire.callbacks import Checkpoint
 from cofire.memory import physical_memory
 from estimator_cases import ESTIMATORS, classes, data_for, network_bits, same, small
 
@@ -48,6 +49,7 @@ WRONG = {
     "random_state": [2**32, 2**70, NAN, np.random.default_rng(0), [1, 2]],
     "n_jobs": [NAN, INF, 1e3],
     "similarity": ["", 3, b"exact"],
+    "checkpoint": [3, b"folder", ["a"], Checkpoint("a"), "", "a\0b"],
     "augmentation": [Augmentation(2**40, 1), Augmentation(2**31, 2**31, 2**31), {}],
     "callbacks": ["abc", [None]],
     "verbose": [NAN, None],
