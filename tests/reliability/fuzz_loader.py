@@ -32,7 +32,8 @@ except ImportError:  # pytest looks for examples here too
     watching = nullcontext()
 with watching:
     import file_cases
-    from file_cases import DAMAGES, Good, Parts, is_sound, pack, unpack, with_text
+    from file_cases import Good, Parts, is_sound, pack, unpack, with_text
+    from file_damages import DAMAGES, flip_in_an_array
 
     from cofire.errors import ModelFormatError
     from cofire.saving import load
@@ -83,14 +84,14 @@ def fuzz(runs: int, corpus: Path) -> None:
 
 
 def _mutated(good: Good, draw: random.Random, mutate) -> bytes:
-    """One step: the bytes, a damage of `file_cases`, or a part packed again."""
+    """One step: the bytes, a damage of `file_damages`, or a part packed again."""
     way = draw.randrange(6)
     if way == 0:
         return mutate(good.content, MAX_LENGTH)
     if way <= 2:
         return draw.choice(list(DAMAGES))(good, draw)
     if way == 3:
-        return file_cases.flip_in_an_array(good, draw)[0]
+        return flip_in_an_array(good, draw)[0]
     if way == 4:
         parts = good.parts.copy()
         name = draw.choice(sorted(parts.tensors))

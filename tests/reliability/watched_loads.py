@@ -19,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 import file_cases
+from file_damages import damaged_files
 
 from cofire.errors import ModelFormatError
 from cofire.saving import load
@@ -63,7 +64,7 @@ def many(n: int, part: int, parts: int) -> dict:
         before, reasons, loaded = memory("VmRSS"), Counter(), 0
         forget_the_peak()
         failures, slowest, cases = [], (0.0, ""), Counter()
-        for kind, i, content, expected in file_cases.damaged_files(files, n, part):
+        for kind, i, content, expected in damaged_files(files, n, part):
             path.write_bytes(content)
             start = time.thread_time()
             try:
