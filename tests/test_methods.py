@@ -272,6 +272,24 @@ def test_a_method_must_say_where_it_grows():
         Method()
 
 
+def test_a_moment_is_the_first_fit_without_a_stall_unless_said_otherwise():
+    moment = Moment(epoch=3, max_epochs=10)
+    assert (moment.first_epoch, moment.longest_stall) == (0, 0)
+    context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
+    assert (context.drop_fraction, context.candidates) == (0, None)
+
+
+def test_moments_and_settings_that_all_share_go_by_name():
+    for make in (
+        lambda: Moment(3, 10),
+        lambda: UpdateContext(3, 10, seed=5, layer_index=2),
+        lambda: UpdateContext(5, 2, epoch=3, max_epochs=10),
+        lambda: SET("signed"),
+    ):
+        with pytest.raises(TypeError, match="positional"):
+            make()
+
+
 def test_a_context_has_one_stream_per_layer_and_epoch():
     context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
     same_stream = stream(5, "grow", layer=2, epoch=3)
