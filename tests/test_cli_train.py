@@ -163,6 +163,17 @@ def test_a_regressor():
     assert "--proba" in refused("predict", "fruit.cofire", "new.csv", "--proba")
 
 
+def test_evaluate_says_why_a_model_of_quantities_cannot_be_measured():
+    fruit()[["length", "weight"]].dropna().to_csv("a.csv", index=False)
+    done("train", "a.csv", "--test-fraction", 0, *SMALL)
+    one = fruit()[["length", "weight"]].dropna().head(1)
+    one.to_csv("one.csv", index=False)
+    assert "two rows or more" in refused("evaluate", "a.cofire", "one.csv")
+    one.assign(weight="heavy").to_csv("words.csv", index=False)
+    said = refused("evaluate", "a.cofire", "words.csv")
+    assert "the model says numbers; the labels are 'heavy'" in said
+
+
 def test_evaluate_shows_every_class():
     done("train", "fruit.csv", "--missing", "mean", *SMALL)
     text = done("evaluate", "fruit.cofire", "new.csv").stdout

@@ -224,6 +224,20 @@ def test_table_1_of_the_paper(name, data_folder):
         assert (data.X_train.min(), data.X_train.max()) == (0, 255)
 
 
+def test_the_papers_data_can_be_split_anew():
+    parts, same, other, paper = (
+        paper_parts("madelon", split) for split in (3, 3, 4, None)
+    )
+    assert [len(y) for _, y in parts] == [len(y) for _, y in paper]
+    for (X, y), (X_same, y_same) in zip(parts, same, strict=True):
+        assert np.array_equal(X, X_same) and np.array_equal(y, y_same)
+        assert X.dtype == np.float32
+    assert not np.array_equal(parts[2][0], other[2][0])
+    X = np.concatenate([parts[0][0], parts[1][0]])  # what the scale was fitted on
+    assert np.allclose(X.mean(axis=0), 0, atol=1e-4)
+    assert np.allclose(X.std(axis=0), 1, atol=1e-3)
+
+
 @pytest.mark.parametrize("name", ["pcmac", "basehock"])
 def test_texts_as_the_paper_has_them(name, data_folder):
     raw, data = load(data_folder(name)), paper_data(name)

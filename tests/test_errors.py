@@ -1,3 +1,5 @@
+import pickle
+
 from cofire.errors import DivergenceError, ModelFormatError, unknown_name
 
 
@@ -16,3 +18,9 @@ def test_unknown_name_does_not_guess_wildly():
 def test_our_errors_are_value_errors():
     assert issubclass(DivergenceError, ValueError)
     assert issubclass(ModelFormatError, ValueError)
+
+
+def test_a_divergence_arrives_whole_from_another_process():
+    error = pickle.loads(pickle.dumps(DivergenceError(layer=1, epoch=7)))
+    assert (error.layer, error.epoch) == (1, 7)
+    assert "in epoch 7: layer 2 has values that are not finite" in str(error)

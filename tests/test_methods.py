@@ -12,7 +12,15 @@ from scipy.stats import kstest, norm, uniform
 import naive
 import naive_methods
 from cofire.layer import SparseLayer
-from cofire.methods import METHODS, Method, Moment, Search, UpdateContext, make_method
+from cofire.methods import (
+    METHODS,
+    Grown,
+    Method,
+    Moment,
+    Search,
+    UpdateContext,
+    make_method,
+)
 from cofire.methods.ctre_seq import CTRESequential
 from cofire.methods.ctre_sim import CTRESimultaneous
 from cofire.methods.ctre_wo_random import CTREWithoutRandom
@@ -184,6 +192,72 @@ def test_who_rewires_when_and_what_it_needs():
     late = Moment(epoch=400, max_epochs=500, longest_stall=99)
     switched = {name: method.switched(late) for name, method in methods.items()}
     assert switched == {name: name in phases for name in OURS}
+
+
+@pytest.mark.parametrize(
+    ("grown", "error", "message"),
+    [
+        (np.array([1]), TypeError, "Rogue.grow must return a Grown, got ndarray"),
+        (Grown(np.array([1.0]), 0), ValueError, "must return 1 whole .* of float64"),
+        (Grown(np.array([1, 2]), 0), ValueError, "as many places as were dropped"),
+        (Grown(np.array([1]), 2), ValueError, r"n_random must lie in \[0, 1\], got 2"),
+        (Grown(np.array([1]), -1), ValueError, "got -1"),
+    ],
+)
+def test_what_a_method_must_not_return_is_refused(grown, error, message):
+    class Rogue(SET):
+        def grow(self, layer, dropped, n, context):
+            return grown
+
+    progress, data, how = full_network([1] * 6)
+    layer = two_connections()
+    progress.network.layers[0] = layer
+    progress.optimizer.start(progress.network)
+    how = replace(how, method=Rogue(), drop_fraction=0.5)
+    with pytest.raises(error, match=message):
+        rewire_network(progress, data, how)
+    assert progress.network.layers[0] is layer  # nothing has changed
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_a_search_may_look_at_the_last_rows_of_the_epoch_before(drop_last):
+    """Ten rows in batches of four: the last batch has two rows, or is dropped."""
+    layer = SparseLayer.from_keys([0], [1], np.zeros(10), n_in=10, n_out=10)
+    progress, data, how = in_training(0, CTREWithoutRandom(rows="last_batch"))
+    data = replace(
+        data,
+        rows=type(data.rows)(np.eye(10, dtype=np.float32)),
+        targets=np.zeros((10, 10), np.float32),
+        sample_weight=None,
+        row_ids=np.arange(10),
+    )
+    network = replace(progress.network, layers=[layer], activation="relu")
+    layer.bias[:] = 1  # every output fires, an input only in its own row
+    progress = Progress(network, SGD(), 1, epoch=3)
+    progress.optimizer.start(network)
+    how = replace(how, batch_size=4, drop_last=drop_last, drop_fraction=1.0)
+    used = data.order(how, progress.seed, 2)
+    used = used[4:8] if drop_last else used[8:]
+    rewiring = rewire_network(progress, data, how)
+    (place,) = rewiring.grown[0].tolist()
+    assert place % 10 in used
+
+
+def test_what_the_forms_of_ctre_search_for():
+    now = Moment(epoch=400, max_epochs=500)
+    searches = {name: METHODS[name]().search(now) for name in OURS if "ctre" in name}
+    usual = {"ctre_sim", "ctre_seq", "ctre_wo_random", "ctre_seq_abl2"}
+    assert {n for n, search in searches.items() if search == Search()} == usual
+    assert searches["ctre_seq_abl1"] is None  # random until validation stalls
+    for name, rows in [("ctre_sample2", 0.5), ("ctre_sample4", 0.25)]:
+        assert searches[name] == Search("cosine", rows)
+    for name, score in [
+        ("ctre_sim_lth", "lowest_cosine"),
+        ("ctre_sim_hebb", "hebb"),
+        ("ctre_seq_hebb", "hebb"),
+        ("ctre_sim_euclidean", "euclidean"),
+    ]:
+        assert searches[name] == Search(score)
 
 
 def test_ctre_searches_from_the_second_epoch_on():

@@ -60,6 +60,15 @@ def rows(table):
     return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
 
 
+def test_the_authors_program_changes_what_the_paper_leaves_open():
+    runs = item_named("table2").runs(replace(SMALL, program=True))
+    changed = {run.method: json.loads(run.options) for run in runs}
+    early = {"method_options": {"first_update": "index_order"}}
+    assert changed["ctre_seq"] == changed["ctre_sim"] == early
+    assert changed["rigl"] == {"method_options": {"batch": "random_batch"}}
+    assert changed["set"] == changed["snip"] == changed["dense"] == {}
+
+
 # ---- which runs ----------------------------------------------------------------------
 
 # The specification, section 7, inventory: the runs that an item needs beyond the table

@@ -178,6 +178,14 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, file):
     refused("e.npz", {"X": np.zeros(3), "y": np.zeros(3)}, "2 dimensions.*with 1")
     refused("f.npz", {"X": np.zeros((3, 2)), "y": np.zeros(2)}, "each of the 3 rows")
     refused("g.npz", {"data": np.zeros(3)}, "no array 'X'; it has data")
+    refused("h.csv", "y\na\nb\n", "has one column only, .y.")
+    refused("l.npz", {"X": np.empty((2, 0)), "y": np.eye(2)[0]}, "no column beside")
+    refused("i.npz", {"X": np.eye(2), "y": np.array([1, np.inf])}, "not finite")
+    begins_with_1 = Reading(first_index=1)
+    refused("j.libsvm", "1 0:2 3:4\n", "a feature 0; .* begin with 1", begins_with_1)
+    # How the header of MATLAB 7.3's files begins; the rest is HDF5.
+    header = "MATLAB 7.3 MAT-file".ljust(124) + "\0\2IM"
+    refused("k.mat", header + "\0" * 384, "MAT files of version 7.3 are not read")
 
 
 # ---- preprocessing ------------------------------------------------------------------

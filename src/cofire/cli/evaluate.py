@@ -39,7 +39,9 @@ def evaluate(
         if predicted.ndim == 2:
             raise ValueError("a model with several outputs is not evaluated here.")
         if not loaded.is_classifier and y.dtype.kind not in "iuf":
-            raise ValueError(f"the model says numbers; the labels are {y[0]!r}, ...")
+            raise ValueError(
+                f"the model says numbers; the labels are {str(y[0])!r}, ..."
+            )
         measure = of_classes if loaded.is_classifier else of_quantities
         figures = {"rows": len(y)} | measure(y, predicted)
     if as_json:
