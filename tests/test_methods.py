@@ -181,6 +181,7 @@ def test_who_rewires_when_and_what_it_needs():
     assert {n for n, m in methods.items() if m.rewires(0)} == {"rigl", "rigl_uniform"}
     assert {n for n, m in methods.items() if m.full} == {"dense"}
     assert {n for n, m in methods.items() if m.starts_full} == {"snip"}
+    assert set().union(*(m.needs for m in methods.values())) == {"validation"}
     assert {n for n, m in methods.items() if m.needs} == {
         "ctre_seq",
         "ctre_seq_hebb",
