@@ -137,9 +137,9 @@ def under_limits(name, n_levels):
         expected, need = in_a_fork(alone)
 
         def limited(level):
-            # Closer steps where there is little: threads take much, and can be done
-            # without.
-            n_bytes = need * level**2 // n_levels**2
+            # From nothing to half as much again as it takes; closer steps where it is
+            # little, for threads take much and can be done without.
+            n_bytes = int(1.5 * need * (level / n_levels) ** 2)
             unlimited = allow(address_space("VmSize") + n_bytes)
             try:
                 outcome = ENOUGH if call() == expected else "other numbers"
@@ -192,16 +192,16 @@ def test_too_little_memory_is_an_error_and_no_crash(name):
 @pytest.mark.slow
 def test_all_calls_survive_50_limits():
     outcomes = [outcome for name in CALLS for outcome in outcomes_of(name, 49)]
-    n_refused = outcomes.count(REFUSED)
+    n_refused, n_right = outcomes.count(REFUSED), outcomes.count(ENOUGH)
     figures.report(
         "memory limit (RLIMIT_AS)",
         "50 limits for each call: a MemoryError or the right result, no crash, and the "
         "next call right to the bit",
         f"{len(CALLS)} calls, {len(outcomes)} limits: {n_refused} MemoryErrors, "
-        f"{outcomes.count(ENOUGH)} right results, 0 crashes; the next call right",
-        met=n_refused > 0,
+        f"{n_right} right results, 0 crashes; the next call right",
+        met=n_refused > 0 and n_right > 0,
     )
-    assert n_refused > 0
+    assert n_refused > 0 and n_right > 0
 
 
 if __name__ == "__main__":
