@@ -191,10 +191,11 @@ private:
 };
 
 inline bool signals_pending() {
-    return unless_python_ends([] {
-        nb::gil_scoped_acquire gil;
-        return PyErr_CheckSignals() != 0;
-    });
+    // Not nb::gil_scoped_acquire, which lets nothing pass.
+    const PyGILState_STATE gil = unless_python_ends([] { return PyGILState_Ensure(); });
+    const bool pending = PyErr_CheckSignals() != 0;
+    PyGILState_Release(gil);
+    return pending;
 }
 
 // One target per row, of the kind that the loss compares with.
