@@ -223,7 +223,8 @@ def test_each_layer_keeps_its_number_of_connections(name):
     for _ in range(4):
         train(progress, data, settings, n_epochs=1)
         progress.network.check()
-        assert [layer.nnz for layer in progress.network.layers] == [40, 20]
+        first, last = [layer.nnz for layer in progress.network.layers]
+        assert (first <= 40 if settings.method.shrinks else first == 40) and last == 20
 
 
 @pytest.mark.parametrize("name", METHODS_ALONE)

@@ -93,7 +93,7 @@ def rewire_network(
     """Drop, search, grow and rewire every layer.
 
     The scores are those of the network before the drop, found for all layers in one
-    search. Each layer keeps its number of connections.
+    search. Each layer keeps its number of connections, unless the method shrinks it.
     """
     network, method = progress.network, settings.method
     layers, moment = network.layers, progress.moment(settings)
@@ -120,7 +120,8 @@ def rewire_network(
     rewired, grown = [], []
     for layer, gone, context in zip(layers, dropped, contexts, strict=True):
         growth = _checked(method.grow(layer, gone, len(gone), context), gone, settings)
-        new = method.new_weights(layer, len(gone), context.rng("new_values"))
+        n_new = len(growth.places)
+        new = method.new_weights(layer, n_new, context.rng("new_values"))
         rewired.append(
             rewire(layer, gone, growth.places, new, returning=method.returning)
         )
@@ -149,14 +150,16 @@ def _checked(growth: Grown, dropped: np.ndarray, settings: Settings) -> Grown:
     if not isinstance(growth, Grown):
         raise TypeError(f"{name}.grow must return a Grown, got {type(growth).__name__}")
     places = np.asarray(growth.places)
-    if places.dtype.kind not in "iu" or len(places) != n:
+    enough = len(places) <= n if settings.method.shrinks else len(places) == n
+    if places.dtype.kind not in "iu" or not enough:
         raise ValueError(
             f"{name}.grow must return {n} whole numbers, as many places as were "
             f"dropped, got {len(places)} of {places.dtype}"
         )
-    if not 0 <= growth.n_random <= n:
+    if not 0 <= growth.n_random <= len(places):
         raise ValueError(
-            f"{name}.grow: n_random must lie in [0, {n}], got {growth.n_random}"
+            f"{name}.grow: n_random must lie in [0, {len(places)}], "
+            f"got {growth.n_random}"
         )
     return growth
 
@@ -187,6 +190,8 @@ def _find(
         epoch=progress.epoch,
         score=search.score,
         ties=search.ties,
+        gate=[search.gate] * (len(layers) - 1) + [None],
+        sharpness=search.sharpness,
         targets=data.targets if search.score == "gradient" else None,
         sample_weight=data.sample_weight,
         n_threads=settings.n_threads,
@@ -213,6 +218,8 @@ def _rows(
         start = ((n if settings.drop_last else n + size - 1) // size - 1) * size
         return order[start : start + size]
     rng = stream(progress.seed, "rows", epoch=epoch)
-    if which != "random_batch":
+    if isinstance(which, int):
+        size = min(which, n)
+    elif which != "random_batch":
         size = max(1, int(n * float(which)))
     return rng.choice(data.row_ids, size, replace=False)

@@ -35,7 +35,7 @@ __all__ = [
 
 simd_level = _native.simd_level
 
-SCORES = ("cosine", "lowest_cosine", "hebb", "euclidean", "gradient")
+SCORES = ("cosine", "pearson", "lowest_cosine", "hebb", "euclidean", "gradient")
 TIES = ("random", "index")
 
 
@@ -185,12 +185,19 @@ class PairSearch:
     score is
 
     - "cosine": |a . b| / (|a| |b|), 0 where one never fires, to multiples of 2**-16;
-    - "lowest_cosine": the same, lowest first;
+    - "pearson": the same of a and b less their means, the correlation's magnitude;
+    - "lowest_cosine": the cosine, lowest first;
     - "hebb": |a . b|, to 17 significant binary digits, as the rest;
     - "euclidean": 1 / (1 + |a - b|), where |a - b|^2 below 2**-20 of |a|^2 + |b|^2
       is taken for 0;
     - "gradient": |a . d| with d the gradient of the loss at the output neuron before
       its activation function, that is |gradient| of the weight; it needs `targets`.
+
+    Correlations may be told from chance: per layer, places whose correlation does not
+    exceed `gate` standard errors, 1 / sqrt(number of rows) each, are not found at all,
+    so that there may be fewer than wanted; None: all count. And with a `sharpness`
+    above 0 the places are drawn, without replacement, with chances in proportion to
+    this power of the score, instead of the best.
 
     What follows the last layer is its output function. Among equals a random number of
     (`seed`, layer, `epoch`, place) decides, or with `ties` "index" the lower input and
@@ -206,11 +213,18 @@ class PairSearch:
     epoch: int
     score: str = "cosine"
     ties: str = "random"
+    gate: list[float | None] | None = None
+    sharpness: int = 0
     targets: np.ndarray | None = None
     sample_weight: np.ndarray | None = None
     n_threads: int = 1
     deck: Callable[[], Deck] | None = None
     """The same rows, for a search that looks at some of them."""
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it looks for anything but the best places."""
+        return self.sharpness > 0 or any(z is not None for z in self.gate or [])
 
     def arguments(self) -> tuple[list[np.ndarray], dict[str, Any]]:
         """Room for the places of each layer, and what all searches are told."""
@@ -226,22 +240,29 @@ class PairSearch:
             "places": places,
             "score": self.score,
             "ties": self.ties,
+            "gate": [-1.0 if z is None else float(z) for z in self._gates()],
+            "sharpness": self.sharpness,
             "seed": self.seed,
             "epoch": self.epoch,
             "n_threads": self.n_threads,
         }
 
+    def _gates(self) -> list[float | None]:
+        return self.gate or [None] * len(self.network.layers)
+
 
 def best_places(search: PairSearch) -> tuple[list[np.ndarray], list[int], int]:
     """Find the best places, by all rows and among all pairs.
 
-    Returns them per layer, ascending; per level, inputs first, the number of neurons
-    that fire for some row; and the number of multiply-adds it took. Never holds more
-    than a window of the pairs.
+    Returns them per layer, ascending, fewer than wanted where too few pass the gate;
+    per level, inputs first, the number of neurons that fire for some row; and the
+    number of multiply-adds it took. Never holds more than a window of the pairs.
     """
     places, told = search.arguments()
-    n_firing, multiply_adds = _native.best_places(**told, targets=search.targets)
-    return places, n_firing, multiply_adds
+    n_found, n_firing, multiply_adds = _native.best_places(
+        **told, targets=search.targets
+    )
+    return _filled(places, n_found), n_firing, multiply_adds
 
 
 def screened_places(
@@ -284,12 +305,14 @@ def hashed_places(
     not that of pairs.
     """
     places, told = search.arguments()
-    n_found: list[int] = []
-    multiply_adds = _native.hashed_places(
-        **told, n_found=n_found, row_share=row_share, n_tables=n_tables
+    n_found, multiply_adds = _native.hashed_places(
+        **told, row_share=row_share, n_tables=n_tables
     )
-    found = [places[:n] for places, n in zip(places, n_found, strict=True)]
-    return found, multiply_adds
+    return _filled(places, n_found), multiply_adds
+
+
+def _filled(rooms: list[np.ndarray], n_found: list[int]) -> list[np.ndarray]:
+    return [room[:n] for room, n in zip(rooms, n_found, strict=True)]
 
 
 def _native_augmentation(

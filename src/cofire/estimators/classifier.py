@@ -51,9 +51,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     with_replacement : bool
         Draw the first connections with replacement: those drawn twice count once, so
         that there are fewer than epsilon says (as in SET's first program).
-    init : {"normal", "glorot", "sparse_aware"}
-        First weights: N(0, 0.1^2), uniform with the dense fans, or normal by the number
-        of connections a neuron really has.
+    init : {"normal", "small_normal", "glorot", "sparse_aware"}
+        First weights: N(0, 0.1^2), N(0, 0.05^2), uniform with the dense fans, or normal
+        by the number of connections a neuron really has.
     drop_fraction : float
         Share of each layer's connections that is replaced before every epoch but the
         first.

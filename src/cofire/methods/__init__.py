@@ -17,6 +17,7 @@ from cofire.methods.ctre_seq import CTRESequential
 from cofire.methods.ctre_sim import CTRESimultaneous
 from cofire.methods.ctre_wo_random import CTREWithoutRandom
 from cofire.methods.dense import Dense
+from cofire.methods.house import Cofire
 from cofire.methods.rigl import RigL, RigLUniform
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
@@ -35,6 +36,7 @@ __all__ = [
 
 METHODS = MethodTable(
     {
+        "cofire": Cofire,
         "ctre_sim": CTRESimultaneous,
         "ctre_seq": CTRESequential,
         "set": SET,

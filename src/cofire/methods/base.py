@@ -31,23 +31,41 @@ class Search:
     """What the trainer shall look for in all layers: the places that score highest.
 
     score: see `cofire.engine.best_places`.
-    rows: "all" rows to learn from, a share of them (a number below 1; drawn afresh each
-    time), the "last_batch" of the epoch before, the "next_batch" or a "random_batch".
+    rows: "all" rows to learn from, a share (0.5) or a number (384) of them, drawn anew
+    each time, the "last_batch" of the epoch before, the "next_batch" or a
+    "random_batch".
     ties: among equals "random" ones, or the lowest in the "index" order.
+    gate: of correlations (score "pearson"), how many standard errors they must exceed,
+    so that fewer may be found than were dropped; None: none. The output layer has no
+    gate.
+    sharpness: of correlations, 0 for the highest; else places are drawn with chances in
+    proportion to this power of them.
     """
 
     score: str = "cosine"
     rows: str | float = "all"
     ties: str = "random"
+    gate: float | None = None
+    sharpness: int = 0
 
     def __post_init__(self) -> None:
         check_choice("score", self.score, SCORES)
         check_choice("ties", self.ties, TIES)
-        share = isinstance(self.rows, float) and 0 < self.rows <= 1
-        if not share and self.rows not in ROWS:
+        if not _says_rows(self.rows):
             raise ValueError(
-                f"rows must be one of {', '.join(map(repr, ROWS))} or a share in "
-                f"(0, 1], got {self.rows!r}"
+                f"rows must be one of {', '.join(map(repr, ROWS))}, a share in (0, 1] "
+                f"or a whole number of rows from 1 on, got {self.rows!r}"
+            )
+        if self.gate is not None and not 0 <= self.gate < np.inf:
+            raise ValueError(f"gate must be None or from 0 on, got {self.gate!r}")
+        if not isinstance(self.sharpness, int) or not 0 <= self.sharpness <= 64:
+            raise ValueError(
+                f"sharpness must be a whole number in [0, 64], got {self.sharpness!r}"
+            )
+        if self.score != "pearson" and (self.gate is not None or self.sharpness):
+            raise ValueError(
+                f"score={self.score!r}: gate and sharpness are for correlations "
+                "(score='pearson')"
             )
 
 
@@ -69,8 +87,9 @@ class Moment:
 class UpdateContext(Moment):
     """What a method may know when it drops and grows in one layer.
 
-    `candidates` are the places outside layer-minus-dropped, as many as were dropped,
-    that the method's `search` found in this layer, ascending; None without a search.
+    `candidates` are the places outside layer-minus-dropped, as many as were dropped (or
+    as passed the gate), that the method's `search` found in this layer, ascending; None
+    without a search.
     """
 
     seed: int
@@ -102,6 +121,8 @@ class Method(ABC):
     """{"validation"}: rows are held out and scored after each epoch."""
     full: ClassVar[bool] = False
     """Every connection exists, whatever the density."""
+    shrinks: ClassVar[bool] = False
+    """It may grow fewer connections than it dropped: the density is an upper bound."""
     starts_full: ClassVar[bool] = False
     """Training begins with every connection; `begin` chooses those that stay."""
 
@@ -155,7 +176,10 @@ class Method(ABC):
     def grow(
         self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
     ) -> Grown:
-        """Choose n places outside layer-minus-dropped; `layer` is as before drop."""
+        """Choose n places outside layer-minus-dropped; `layer` is as before drop.
+
+        A method that `shrinks` may choose fewer.
+        """
 
     # ---- with what ------------------------------------------------------------------
 
@@ -170,6 +194,14 @@ class Method(ABC):
         if self.new_values == "layer_spread" and n:
             return normal(n, rng) * np.float32(layer.weights.std(dtype=np.float64) / 2)
         return np.zeros(n, dtype=np.float32)
+
+
+def _says_rows(rows: Any) -> bool:
+    if isinstance(rows, float):
+        return 0 < rows <= 1
+    if isinstance(rows, int):
+        return not isinstance(rows, bool) and rows >= 1
+    return rows in ROWS
 
 
 def check_choice(name: str, value: Any, known: Sequence[str]) -> None:

@@ -32,7 +32,10 @@ class Linear(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; where too few pairs met, random ones join them."""
+        """Find places; where too few pairs met, random ones join them.
+
+        Not behind a gate: there the places that are missing are missing.
+        """
         sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
         places, multiply_adds = engine.hashed_places(
             replace(search, row_ids=sample_ids),
@@ -43,6 +46,8 @@ class Linear(Similarity):
         for i, (layer, kept, n) in enumerate(
             zip(layers, search.kept, search.n_wanted, strict=True)
         ):
+            if search.gate is not None and search.gate[i] is not None:
+                continue
             rng = stream(search.seed, "race", layer=i, epoch=search.epoch)
             taken, n_missing = merge(places[i], kept), n - len(places[i])
             new = random_others(taken, layer.n_in * layer.n_out, n_missing, rng)

@@ -36,10 +36,11 @@ class Screened(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; exactly where that takes no longer."""
+        """Find places; exactly where that takes no longer, or where they are drawn."""
         n_pairs = sum(layer.n_in * layer.n_out for layer in search.network.layers)
         n_rows = len(search.row_ids)
-        if n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS:
+        few = n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS
+        if few or search.is_drawn:
             n_layers = len(search.n_wanted)
             places, _, multiply_adds = engine.best_places(search)
             factor = [FIRST_FACTOR] * n_layers

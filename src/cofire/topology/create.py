@@ -11,7 +11,7 @@ from cofire.network import SparseNetwork
 from cofire.randomness import normal, stream, uniform
 from cofire.topology.places import distinct
 
-INITS = ("glorot", "normal", "sparse_aware")
+INITS = ("glorot", "normal", "small_normal", "sparse_aware")
 
 
 def random_places(
@@ -34,6 +34,8 @@ def initial_weights(
 
     "glorot": uniform, with the fans of the full layer (Glorot & Bengio, 2010).
     "normal": N(0, 0.1^2), as in SET (Mocanu et al., 2018).
+    "small_normal": N(0, 0.05^2): less than what methods grow with, so that of two
+    connections that were never trained the old one is dropped first.
     "sparse_aware": N(0, 2 / fan_in), with the fan-in that each neuron really has, so
     that the signal keeps its size at any density (Evci et al., 2022).
     """
@@ -43,6 +45,8 @@ def initial_weights(
         return uniform(nnz, rng) * np.float32(np.sqrt(6 / (n_in + n_out)))
     if init == "normal":
         return normal(nnz, rng) * np.float32(0.1)
+    if init == "small_normal":
+        return normal(nnz, rng) * np.float32(0.05)
     if init == "sparse_aware":
         spread = np.sqrt(2 / np.maximum(fan_in, 1)).astype(np.float32)
         return normal(nnz, rng) * np.repeat(spread, fan_in)

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "draw.hpp"
 #include "levels.hpp"
 #include "search.hpp"
 #include "signals.hpp"
@@ -42,6 +43,8 @@ public:
         for (int l = 0; l < plan_.n_layers(); l++) {
             orders_.emplace_back(request.ties, Lots(request.seed, l, request.epoch), plan_.sizes[l],
                                  plan_.sizes[l + 1]);
+            draws_.emplace_back(request.sharpness, request.seed, l, request.epoch);
+            above_.push_back(gate_of(request, l, source.n_samples()));
         }
         for (int t = 0; t < workers.n_threads(); t++) {
             desks_.emplace_back(source.make_space());
@@ -112,6 +115,8 @@ private:
     std::vector<Desk> desks_;                    // per thread
     std::vector<Level> activations_, deltas_;    // per level
     std::vector<TieBreak> orders_;               // per layer
+    std::vector<Draw> draws_;                    // per layer
+    std::vector<double> above_;                  // per layer: what a score must exceed
     int64_t capacity_ = 0;                       // columns of a panel
     Floats panels_;
     std::vector<double> column_weight_;  // for exact sums
@@ -276,7 +281,7 @@ private:
     // Their products are 0. They are looked at only where too few others were found.
     void rank_silent_pairs(int layer) {
         constexpr int64_t kOutputs = 64;
-        if (n_wanted_[layer] == 0) return;
+        if (n_wanted_[layer] == 0 || above_[layer] >= 0.0) return;
         TopPlaces::gather(tops(layer));
         if (floors_[layer] > highest_silent_rank(request_.metric)) return;
         const Level &in = inputs(layer), &out = outputs(layer);
@@ -308,11 +313,13 @@ private:
     // The pairs of one output with some inputs in ascending order; no products: they are 0.
     void rank_run(int layer, int64_t o, int64_t begin, int64_t end, const double* products,
                   KeptWalk& kept, int thread) {
+        if (request_.sharpness > 0) return draw_run(layer, o, begin, end, products, kept, thread);
         const auto run = [&](auto metric) {
             rank_run_by<decltype(metric)::value>(layer, o, begin, end, products, kept, thread);
         };
         switch (request_.metric) {
-            case Metric::cosine: return run(By<Metric::cosine>{});
+            case Metric::cosine:
+            case Metric::pearson: return run(By<Metric::cosine>{});
             case Metric::lowest_cosine: return run(By<Metric::lowest_cosine>{});
             case Metric::hebb: return run(By<Metric::hebb>{});
             case Metric::euclidean: return run(By<Metric::euclidean>{});
@@ -330,7 +337,8 @@ private:
         TopPlaces& top = desks_[thread].tops[layer];
         const uint32_t lowest = top.lowest_rank();
         // Up to here scores have a lower rank.
-        const double low = lowest > 0 ? score_of_rank(metric, lowest - 1) : kLowestScore;
+        const double low =
+            std::max(above_[layer], lowest > 0 ? score_of_rank(metric, lowest - 1) : kLowestScore);
         for (int64_t i = begin; i < end; i++) {
             const double product = products == nullptr ? 0.0 : products[i - begin];
             const double score = score_of(metric, product, in[i], out);
@@ -339,6 +347,26 @@ private:
             if (rank < lowest) continue;
             const int64_t place = place_of(layer, o, i);
             if (!kept.has(place)) top.offer(orders_[layer].candidate(rank, place));
+        }
+    }
+
+    void draw_run(int layer, int64_t o, int64_t begin, int64_t end, const double* products,
+                  KeptWalk& kept, int thread) {
+        const Strength* in = inputs(layer).strength.data();
+        const Strength out = outputs(layer).strength[o];
+        TopPlaces& top = desks_[thread].tops[layer];
+        const uint32_t lowest = top.lowest_rank();
+        const double low = lowest > 0 ? drawn_score_of_rank(lowest - 1) : kLowestScore;
+        for (int64_t i = begin; i < end; i++) {
+            const double product = products == nullptr ? 0.0 : products[i - begin];
+            const double score = score_of(request_.metric, product, in[i], out);
+            if (score <= above_[layer]) continue;
+            const int64_t place = place_of(layer, o, i);
+            const double drawn = draws_[layer](score, place, low);
+            if (drawn <= low) continue;
+            const uint32_t rank = drawn_rank_of(drawn);
+            if (rank >= lowest && !kept.has(place))
+                top.offer(orders_[layer].candidate(rank, place));
         }
     }
 

@@ -153,6 +153,7 @@ inline Loss loss_of_output(const std::string& name) {
 
 inline Metric metric_named(const std::string& name) {
     if (name == "cosine") return Metric::cosine;
+    if (name == "pearson") return Metric::pearson;
     if (name == "lowest_cosine") return Metric::lowest_cosine;
     if (name == "hebb") return Metric::hebb;
     if (name == "euclidean") return Metric::euclidean;

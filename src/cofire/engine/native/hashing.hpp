@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "all_pairs.hpp"
+#include "draw.hpp"
 #include "sketch.hpp"
 
 namespace cofire {
@@ -41,7 +42,7 @@ public:
         // Where activations can be negative, opposite ones are alike as well.
         const bool last = layer + 1 == plan_.n_layers();
         const bool both_signs =
-            layer == 0 || plan_.activation != Activation::relu || (last && loss_ == Loss::squared);
+            layer == 0 || request_.metric == Metric::pearson || plan_.activation != Activation::relu || (last && loss_ == Loss::squared);
         const int n_bits = bits_for(plan_.n_live[layer + 1]);
         if (n_wanted > 0 && plan_.n_live[layer] > 0 && plan_.n_live[layer + 1] > 0)
             for (int64_t table = 0; table < n_tables_ && !workers_.stopped(); table++) {
@@ -190,14 +191,18 @@ private:
                                sketch_.rows(t, layer), in_row.data(), sketch_.rows(t, layer + 1),
                                out_row.data(), nullptr, products.data());
         const Places& kept = request_.kept[layer];
+        const Draw draw(request_.sharpness, request_.seed, layer, request_.epoch);
+        const double above = gate_of(request_, layer, sketch_.n_samples());
         for (std::size_t k = 0; k < in_row.size(); k++) {
             const double score =
                 score_of(request_.metric, products[k], Strength(strengths_[layer][in_row[k]]),
                          Strength(strengths_[layer + 1][out_row[k]]));
-            const uint32_t rank = rank_of(request_.metric, score);
-            if (rank < top.lowest_rank()) continue;
+            if (score <= above) continue;
             const int64_t place =
                 neuron_out[out_row[k]] * plan_.sizes[layer] + neuron_in[in_row[k]];
+            const uint32_t rank = request_.sharpness > 0 ? drawn_rank_of(draw(score, place, 0.0))
+                                                         : rank_of(request_.metric, score);
+            if (rank < top.lowest_rank()) continue;
             if (!std::binary_search(kept.begin, kept.end, place))
                 top.offer(order.candidate(rank, place));
         }

@@ -27,7 +27,7 @@ struct SearchCall {
                const Array1<const int64_t>& row_ids,
                const std::optional<Array1<const float>>& sample_weight, const nb::list& kept,
                const nb::list& places, const std::string& score, const std::string& ties,
-               uint64_t seed, uint64_t epoch)
+               std::vector<double> gate, int sharpness, uint64_t seed, uint64_t epoch)
         : views(layer_views(layers, Access::read)), loss(loss_of_output(output)) {
         if (rows.view.n_features != views.front().n_in)
             throw nb::value_error("rows: not one feature per input neuron");
@@ -41,6 +41,12 @@ struct SearchCall {
         request.sample_weight = sample_weight ? sample_weight->data() : nullptr;
         request.metric = metric_named(score);
         request.ties = ties_named(ties);
+        if (gate.size() != views.size()) throw nb::value_error("gate: not one per layer");
+        if (sharpness < 0) throw nb::value_error("sharpness: below 0");
+        request.gate = std::move(gate);
+        request.sharpness = sharpness;
+        if (is_drawn() && request.metric != Metric::pearson)
+            throw nb::value_error("gate, sharpness: only for correlations (pearson)");
         request.seed = seed;
         request.epoch = epoch;
         for (std::size_t l = 0; l < views.size(); l++) {
@@ -53,6 +59,11 @@ struct SearchCall {
         }
     }
 
+    bool is_drawn() const {
+        return request.sharpness > 0 ||
+               std::any_of(request.gate.begin(), request.gate.end(), [](double z) { return z >= 0; });
+    }
+
     static void check_ids(const Array1<const int64_t>& ids, int64_t n_rows,
                           const char* what = "row_ids") {
         for (std::size_t i = 0; i < ids.shape(0); i++)
@@ -60,10 +71,15 @@ struct SearchCall {
                 throw nb::value_error((std::string(what) + ": a row that does not exist").c_str());
     }
 
-    template <class Result> void give_back(const Result& result) const {
+    // Returns how many there are per layer.
+    template <class Result> std::vector<std::size_t> give_back(const Result& result) const {
         if (result.interrupted) throw nb::python_error();
-        for (std::size_t l = 0; l < views.size(); l++)
+        std::vector<std::size_t> n_found;
+        for (std::size_t l = 0; l < views.size(); l++) {
             std::copy(result.places[l].begin(), result.places[l].end(), found[l]);
+            n_found.push_back(result.places[l].size());
+        }
+        return n_found;
     }
 };
 
@@ -71,9 +87,10 @@ nb::object py_best_places(nb::list layers, const std::string& activation, const 
                           const OwnedRows& rows, Array1<const int64_t> row_ids,
                           std::optional<Array1<const float>> sample_weight, nb::list kept,
                           nb::list places, const std::string& score, const std::string& ties,
-                          nb::object targets, uint64_t seed, uint64_t epoch, int n_threads) {
-    SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties, seed,
-                    epoch);
+                          std::vector<double> gate, int sharpness, nb::object targets,
+                          uint64_t seed, uint64_t epoch, int n_threads) {
+    SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties, gate,
+                    sharpness, seed, epoch);
     if (call.request.metric == Metric::gradient)
         call.request.targets =
             targets_of(targets, call.loss, call.views.back().n_out, rows.view.n_rows);
@@ -83,8 +100,7 @@ nb::object py_best_places(nb::list layers, const std::string& activation, const 
         result = best_places(call.views, activation_named(activation), call.loss, rows.view,
                              call.request, n_threads, signals_pending);
     }
-    call.give_back(result);
-    return nb::make_tuple(result.n_firing, result.multiply_adds);
+    return nb::make_tuple(call.give_back(result), result.n_firing, result.multiply_adds);
 }
 
 nb::object py_screened_places(nb::list layers, const std::string& activation,
@@ -92,12 +108,14 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
                               Array1<const int64_t> row_ids,
                               std::optional<Array1<const float>> sample_weight, nb::list kept,
                               nb::list places, const std::string& score, const std::string& ties,
-                              uint64_t seed, uint64_t epoch, Array1<const int64_t> sample_ids,
+                              std::vector<double> gate, int sharpness, uint64_t seed,
+                              uint64_t epoch, Array1<const int64_t> sample_ids,
                               std::optional<Array1<const float>> row_share,
                               std::vector<int64_t> factor, double recall, int64_t n_sure,
                               int n_threads) {
     const SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties,
-                          seed, epoch);
+                          gate, sharpness, seed, epoch);
+    if (call.is_drawn()) throw nb::value_error("gate, sharpness: not for a screened search");
     SearchCall::check_ids(sample_ids, rows.view.n_rows, "sample_ids");
     if (call.request.metric == Metric::gradient)
         throw nb::value_error("score: gradients are not screened");
@@ -125,15 +143,15 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
     return nb::make_tuple(result.recall, result.factor, result.n_rows, result.multiply_adds);
 }
 
-int64_t py_hashed_places(nb::list layers, const std::string& activation, const std::string& output,
+nb::object py_hashed_places(nb::list layers, const std::string& activation, const std::string& output,
                          const OwnedRows& rows, Array1<const int64_t> row_ids,
                          std::optional<Array1<const float>> sample_weight, nb::list kept,
-                         nb::list places, nb::list n_found, const std::string& score,
-                         const std::string& ties, uint64_t seed, uint64_t epoch,
+                         nb::list places, const std::string& score, const std::string& ties,
+                         std::vector<double> gate, int sharpness, uint64_t seed, uint64_t epoch,
                          std::optional<Array1<const float>> row_share, int64_t n_tables,
                          int n_threads) {
     const SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties,
-                          seed, epoch);
+                          gate, sharpness, seed, epoch);
     if (call.request.metric == Metric::gradient)
         throw nb::value_error("score: gradients are not hashed");
     if (row_share && row_share->shape(0) != row_ids.shape(0))
@@ -146,9 +164,7 @@ int64_t py_hashed_places(nb::list layers, const std::string& activation, const s
                                call.request, row_share ? row_share->data() : nullptr, n_tables,
                                n_threads, signals_pending);
     }
-    call.give_back(result);
-    for (const auto& found : result.places) n_found.append(found.size());
-    return result.multiply_adds;
+    return nb::make_tuple(call.give_back(result), result.multiply_adds);
 }
 
 // For each of the rows, the count of its rarest feature: in how many of the rows it is not 0.
@@ -190,15 +206,16 @@ OwnedRows py_tile_rows(const OwnedRows& rows, Array1<const int64_t> order,
 void add_search(nb::module_& m) {
     m.def("best_places", py_best_places, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(), "kept"_a,
-          "places"_a, "score"_a, "ties"_a, "targets"_a.none(), "seed"_a, "epoch"_a, "n_threads"_a);
+          "places"_a, "score"_a, "ties"_a, "gate"_a, "sharpness"_a, "targets"_a.none(), "seed"_a,
+          "epoch"_a, "n_threads"_a);
     m.def("screened_places", py_screened_places, nb::kw_only(), "layers"_a, "activation"_a,
           "output"_a, "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(),
-          "kept"_a, "places"_a, "score"_a, "ties"_a, "seed"_a, "epoch"_a,
+          "kept"_a, "places"_a, "score"_a, "ties"_a, "gate"_a, "sharpness"_a, "seed"_a, "epoch"_a,
           "sample_ids"_a.noconvert(), "row_share"_a.noconvert().none(), "factor"_a, "recall"_a,
           "n_sure"_a = 0, "n_threads"_a);
     m.def("hashed_places", py_hashed_places, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "row_ids"_a.noconvert(), "sample_weight"_a.noconvert().none(), "kept"_a,
-          "places"_a, "n_found"_a, "score"_a, "ties"_a, "seed"_a, "epoch"_a,
+          "places"_a, "score"_a, "ties"_a, "gate"_a, "sharpness"_a, "seed"_a, "epoch"_a,
           "row_share"_a.noconvert().none(), "n_tables"_a, "n_threads"_a);
     m.def("tile_rows", py_tile_rows, "rows"_a, "order"_a.noconvert(), "tiles"_a.noconvert(),
           "step"_a.noconvert(), "zero"_a.noconvert());

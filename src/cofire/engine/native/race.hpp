@@ -293,9 +293,7 @@ private:
     // About the standard error of a sketch's cosine where only some of the rows in which a rare
     // neuron fires were in the sample; nothing is known of the other scores.
     double sketch_error(double score) const {
-        const bool cosine =
-            request_.metric == Metric::cosine || request_.metric == Metric::lowest_cosine;
-        if (!cosine) return std::numeric_limits<double>::infinity();
+        if (!is_cosine(request_.metric)) return std::numeric_limits<double>::infinity();
         return (1.0 - std::min(score * score, 1.0)) / 8.0 + 0x1p-16;
     }
 

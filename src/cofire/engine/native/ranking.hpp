@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "search.hpp"
 
@@ -37,7 +38,8 @@ constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
 [[gnu::always_inline]] inline double score_of(Metric metric, double product, const Strength& input,
                                               const Strength& output) {
     switch (metric) {
-        case Metric::cosine: return std::abs(product) * input.inverse_norm * output.inverse_norm;
+        case Metric::cosine:
+        case Metric::pearson: return std::abs(product) * input.inverse_norm * output.inverse_norm;
         case Metric::lowest_cosine:
             return -std::abs(product) * input.inverse_norm * output.inverse_norm;
         case Metric::hebb:
@@ -53,7 +55,8 @@ constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
 
 [[gnu::always_inline]] inline uint32_t rank_of(Metric metric, double score) {
     switch (metric) {
-        case Metric::cosine: return fixed_point(score);
+        case Metric::cosine:
+        case Metric::pearson: return fixed_point(score);
         case Metric::lowest_cosine: return kOne - std::min(kOne, fixed_point(-score));
         case Metric::hebb:
         case Metric::gradient:
@@ -65,7 +68,8 @@ constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
 // What rank_of rounds to.
 inline double score_of_rank(Metric metric, uint32_t rank) {
     switch (metric) {
-        case Metric::cosine: return rank / static_cast<double>(kOne);
+        case Metric::cosine:
+        case Metric::pearson: return rank / static_cast<double>(kOne);
         case Metric::lowest_cosine: return rank / static_cast<double>(kOne) - 1.0;
         case Metric::hebb:
         case Metric::gradient:
@@ -74,10 +78,27 @@ inline double score_of_rank(Metric metric, uint32_t rank) {
     return 0.0;
 }
 
+// The same for scores that chance has multiplied (draw.hpp).
+[[gnu::always_inline]] inline uint32_t drawn_rank_of(double score) { return significant(score); }
+inline double drawn_score_of_rank(uint32_t rank) { return std::bit_cast<float>(rank << 7); }
+
+// What a score must exceed where n samples show it: so many standard errors of a correlation.
+inline double gate_of(const SearchRequest& request, int layer, int64_t n) {
+    if (request.gate.empty() || request.gate[layer] < 0.0)
+        return -std::numeric_limits<double>::infinity();
+    return request.gate[layer] / std::sqrt(static_cast<double>(std::max<int64_t>(n, 1)));
+}
+
+inline bool is_cosine(Metric metric) {
+    return metric == Metric::cosine || metric == Metric::pearson ||
+           metric == Metric::lowest_cosine;
+}
+
 // No pair with a silent neuron, whose product is 0, ranks higher.
 inline uint32_t highest_silent_rank(Metric metric) {
     switch (metric) {
         case Metric::cosine:
+        case Metric::pearson:
         case Metric::hebb:
         case Metric::gradient: return 0;
         case Metric::lowest_cosine:

@@ -17,6 +17,41 @@ constexpr int64_t kFewRows = 256;
 // what is compared lies anywhere in memory.
 constexpr int64_t kVeryWide = 65536;
 
+// Per level and row of a tile: weighted sums of the signal and of its square.
+struct Moments {
+    std::vector<std::vector<double>> sums, squares;
+    double weight = 0.0;
+
+    explicit Moments(const Plan& plan) {
+        for (int64_t n : plan.n_live) sums.emplace_back(n, 0.0);
+        squares = sums;
+    }
+    void add(const Plan& plan, const Signals& signals) {
+        const int64_t stride = signals.n8 * 8;
+        for (int64_t s = 0; s < stride; s++) weight += signals.weight[s];
+        for (int v = 0; v <= plan.n_layers(); v++)
+            for (int64_t j = 0; j < plan.n_live[v]; j++) {
+                const float* row = signals.inputs[v].data() + j * stride;
+                double sum = 0.0, square = 0.0;
+                for (int64_t s = 0; s < stride; s++) {
+                    const double x = row[s], weighted = signals.weight[s] * x;
+                    sum += weighted;
+                    square += weighted * x;
+                }
+                sums[v][j] += sum;
+                squares[v][j] += square;
+            }
+    }
+    void join(const Moments& other) {
+        weight += other.weight;
+        for (std::size_t v = 0; v < sums.size(); v++)
+            for (std::size_t j = 0; j < sums[v].size(); j++) {
+                sums[v][j] += other.sums[v][j];
+                squares[v][j] += other.squares[v][j];
+            }
+    }
+};
+
 class Search {
 public:
     Search(const std::vector<LayerView>& layers, Activation activation, Loss loss, const Rows& rows,
@@ -26,6 +61,7 @@ public:
           workers_(n_threads, interrupted) {}
 
     SearchResult exact() {
+        find_centres({request_.row_ids, request_.n_rows});
         const RowSignals rows = signals({request_.row_ids, request_.n_rows});
         AllPairs search(plan_, request_, rows, request_.n_wanted, tile_size_,
                         request_.n_rows <= kFewRows, workers_);
@@ -33,12 +69,13 @@ public:
         for (const std::vector<Candidate>& best : search.run())
             result.places.push_back(places(result.places.size(), best));
         result.n_firing = search.n_firing();
-        result.multiply_adds = search.multiply_adds();
+        result.multiply_adds = search.multiply_adds() + centres_price_;
         result.interrupted = workers_.stopped();
         return result;
     }
 
     ScreenedResult screened(const Screening& how) {
+        find_centres({request_.row_ids, request_.n_rows});
         const RowSignals sample = signals({how.sample_ids, how.n_sample, how.sample_weight});
         const Sketch sketch(plan_, sample, request_, tile_size_, kSketchColumns / tile_size_,
                             workers_);
@@ -76,12 +113,13 @@ public:
                 if (choice.missed <= std::max((1.0 - how.recall) * n, 1.0)) n_wanted[l] = 0;
             }
         }
-        result.multiply_adds += sketch.multiply_adds() + race.multiply_adds();
+        result.multiply_adds += sketch.multiply_adds() + race.multiply_adds() + centres_price_;
         result.interrupted = workers_.stopped();
         return result;
     }
 
     SearchResult hashed(const RowList& list, int64_t n_tables) {
+        find_centres(list);
         const RowSignals sample = signals(list);
         const bool very_wide = plan_.widest() > kVeryWide;
         const int64_t n_columns = very_wide ? kSketchColumns / 2 : kSketchColumns;
@@ -90,7 +128,7 @@ public:
                            workers_);
         SearchResult result;
         for (int l = 0; l < plan_.n_layers(); l++) result.places.push_back(search.run(l));
-        result.multiply_adds = sketch.multiply_adds() + search.multiply_adds();
+        result.multiply_adds = sketch.multiply_adds() + search.multiply_adds() + centres_price_;
         result.interrupted = workers_.stopped();
         return result;
     }
@@ -100,9 +138,32 @@ private:
     const Plan plan_;
     const Loss loss_;
     const Rows& rows_;
-    const SearchRequest& request_;
+    SearchRequest request_;
     const int tile_size_;
     Workers workers_;
+    int64_t centres_price_ = 0;
+
+    // The means of the neurons' signals over some rows, where correlations are looked for. Tiles are
+    // dealt into groups by their number, and the groups summed in their order.
+    void find_centres(const RowList& list) {
+        if (request_.metric != Metric::pearson) return;
+        const RowSignals rows = signals(list);
+        std::vector<Moments> groups(kMaxGroups, Moments(plan_));
+        std::vector<SignalSpace> spaces;
+        for (int t = 0; t < workers_.n_threads(); t++) spaces.push_back(rows.make_space());
+        const int64_t n_tiles = divide_up(list.n, tile_size_);
+        workers_.share(kMaxGroups, [&](int64_t group, int thread) {
+            for (int64_t t = group; t < n_tiles && !workers_.stopped(); t += kMaxGroups)
+                rows.with_tile(t * tile_size_, plan_.n_layers(), spaces[thread],
+                               [&](const Signals& signals) { groups[group].add(plan_, signals); });
+        });
+        for (int g = 1; g < kMaxGroups; g++) groups[0].join(groups[g]);
+        request_.centres =
+            Centres::of(plan_, groups[0].sums, groups[0].squares, groups[0].weight);
+        int64_t n_neurons = 0;
+        for (int64_t n : plan_.n_live) n_neurons += n;
+        centres_price_ = list.n * (rows.price(plan_.n_layers()) + n_neurons);
+    }
 
     RowSignals signals(const RowList& list) const {
         return {plan_, kernels(), loss_, rows_, request_, list, tile_size_};

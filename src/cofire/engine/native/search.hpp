@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "centres.hpp"
 #include "plan.hpp"
 #include "rows.hpp"
 #include "targets.hpp"
@@ -13,7 +14,7 @@ namespace cofire {
 
 // By what pairs are ranked (ranking.hpp). All but the last look at activations on both sides;
 // gradient looks at the activation of the input and the delta of the output.
-enum class Metric : int { cosine, lowest_cosine, hebb, euclidean, gradient };
+enum class Metric : int { cosine, pearson, lowest_cosine, hebb, euclidean, gradient };
 
 // Among equals: by lot, or the lower input, then the lower output first.
 enum class Ties : int { random, index };
@@ -32,8 +33,11 @@ struct SearchRequest {
     std::vector<int64_t> n_wanted;         // per layer; 0: the layer is left out
     Metric metric = Metric::cosine;
     Ties ties = Ties::random;
+    std::vector<double> gate;  // per layer: standard errors that a correlation must exceed; < 0: none
+    int sharpness = 0;         // 0: the best; else a draw by this power of the score (draw.hpp)
     Targets targets;               // for gradients
     uint64_t seed = 0, epoch = 0;  // of the lots that decide ties
+    Centres centres;               // for correlations; found by the search itself
 };
 
 struct SearchResult {
@@ -43,8 +47,8 @@ struct SearchResult {
     bool interrupted = false;
 };
 
-// Per layer the n_wanted best places outside kept, of which there must be as many. The same for
-// any number of threads. interrupted() is asked now and then on the calling thread.
+// Per layer the n_wanted best places outside kept, of which there must be as many; fewer where too
+// few pass the gate. The same for any number of threads. interrupted() is asked now and then on the calling thread.
 SearchResult best_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
                          const Rows& rows, const SearchRequest& request, int n_threads,
                          const std::function<bool()>& interrupted);

@@ -67,7 +67,19 @@ public:
     RowSignals(const Plan& plan, const Kernels& kernels, Loss loss, const Rows& rows,
                const SearchRequest& request, const RowList& list, int tile_size)
         : plan_(plan), kernels_(kernels), loss_(loss), rows_(rows), request_(request), list_(list),
-          tile_size_(tile_size) {}
+          tile_size_(tile_size) {
+        const Centres& centres = request.centres;
+        for (std::size_t v = 0; v < centres.mean.size(); v++) {
+            mean_.emplace_back(plan.n_live[v], 0.0f);
+            varies_.emplace_back(plan.n_live[v], uint8_t{0});
+            for (int64_t j = 0; j < plan.sizes[v]; j++) {
+                const int32_t row = plan.live_at[v][j];
+                if (row < 0) continue;
+                mean_[v][row] = centres.mean[v][j];
+                varies_[v][row] = centres.varies[v][j];
+            }
+        }
+    }
 
     int64_t n_samples() const override { return list_.n; }
     SignalSpace make_space() const override { return {plan_, tile_size_, request_}; }
@@ -100,11 +112,15 @@ public:
         }
         if (last_level == plan_.n_layers())
             kernels_.predict(n8, plan_.n_live.back(), level.back().data(), loss_);
+        if (!mean_.empty()) centre(n8, last_level, level);
         for (int v = 0; v <= plan_.n_layers(); v++)  // what stands for neurons that are left out
             std::fill_n(level[v].data() + plan_.n_live[v] * n8 * 8, n8 * 8, 0.0f);
         const bool gradient = request_.metric == Metric::gradient;
         use(Signals{n8, level, gradient ? space.deltas.level : level, weight});
-        rows_.clear(ids, n, n8, destination, level[0].data());
+        if (!mean_.empty() && rows_.kind == Rows::Kind::sparse)
+            std::fill_n(level[0].data(), plan_.n_live[0] * n8 * 8, 0.0f);
+        else
+            rows_.clear(ids, n, n8, destination, level[0].data());
     }
 
 private:
@@ -115,6 +131,18 @@ private:
     const SearchRequest& request_;
     const RowList list_;
     const int tile_size_;
+    std::vector<std::vector<float>> mean_;  // per level and row of a tile, or nothing
+    Marks varies_;
+
+    void centre(int n8, int last_level, std::vector<Floats>& level) const {
+        const int64_t stride = n8 * 8;
+        for (int v = 0; v <= last_level; v++)
+            for (int64_t j = 0; j < plan_.n_live[v]; j++) {
+                float* row = level[v].data() + j * stride;
+                const float mean = mean_[v][j], factor = varies_[v][j] ? 1.0f : 0.0f;
+                for (int64_t s = 0; s < stride; s++) row[s] = (row[s] - mean) * factor;
+            }
+    }
 
     // Deltas are found in place of activations, which are still wanted: in a copy. They are those
     // of each sample's own loss; its weight comes in where products are summed.
