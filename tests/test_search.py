@@ -693,7 +693,7 @@ def test_seed_layer_and_epoch_decide_ties():
 LEVEL_SCRIPT = """
 import sys, zlib
 from cofire import engine
-from test_search import Case
+from test_search import SCORES, Case
 print(engine.simd_level())
 for n_rows in (200, 1500):
     case = Case.random(

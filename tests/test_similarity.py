@@ -441,6 +441,17 @@ def test_weights_of_rows_count_in_the_sample_and_in_the_race():
     assert min(true_recall(case, unweighted)) < 0.97
 
 
+def test_where_nothing_is_alike_all_pairs_are_looked_at_and_none_held():
+    rng = np.random.default_rng(0)
+    n = 500
+    X = rng.normal(size=(3000, n)).astype(np.float32)
+    keys = np.arange(n) * n + rng.permutation(n)
+    case = one_layer(keys, np.ones(n), X, n, kept=[keys], n_wanted=[100])
+    found = find(case, "screened", factor=[700])
+    assert found.recall == [1.0] and found.factor == [613]
+    assert np.array_equal(found.places[0], find(case, "exact").places[0])
+
+
 def test_a_lower_recall_may_be_asked_for():
     case = lifelike(8000)
     truth = true_recall(case, find(case, Screened(recall=0.8)).places)
@@ -1331,7 +1342,7 @@ def screened_arguments(**changes):
 def hashed_arguments(**changes):
     case = Case.random(10, sizes=(4, 5), n_rows=20, fullness=0.0)
     _, told = pairs(case).arguments()
-    return told | {"n_found": [], "row_share": None, "n_tables": 8} | changes
+    return told | {"row_share": None, "n_tables": 8} | changes
 
 
 @pytest.mark.parametrize(
@@ -1379,9 +1390,8 @@ def test_a_wrong_argument_of_the_screened_search_is_named(changes, message):
 def test_a_wrong_argument_of_the_hashed_search_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
         _native.hashed_places(**hashed_arguments(**changes))
-    arguments = hashed_arguments()
-    _native.hashed_places(**arguments)
-    assert len(arguments["n_found"]) == 1
+    n_found, _ = _native.hashed_places(**hashed_arguments())
+    assert len(n_found) == 1
 
 
 def test_arrays_are_not_converted():

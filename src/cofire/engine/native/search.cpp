@@ -1,6 +1,7 @@
 #include "search.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "all_pairs.hpp"
 #include "epoch.hpp"
@@ -88,7 +89,14 @@ public:
         result.places.resize(plan_.n_layers());
         result.recall.assign(plan_.n_layers(), 1.0);
         result.factor = how.factor;
-        std::vector<int64_t> n_wanted = request_.n_wanted;
+        std::vector<int64_t> n_wanted = request_.n_wanted, n_exact(plan_.n_layers(), 0);
+        const auto leave_to_exact = [&](int l) {
+            n_exact[l] = std::exchange(n_wanted[l], 0);
+            // Less than it would take, so that it is tried again some epochs later.
+            result.factor[l] = std::max<int64_t>(result.factor[l] - result.factor[l] / 8, 1);
+        };
+        for (int l = 0; l < plan_.n_layers(); l++)
+            if (!worth_screening(l, result.factor[l])) leave_to_exact(l);
         while (std::any_of(n_wanted.begin(), n_wanted.end(), [](int64_t n) { return n > 0; })) {
             std::vector<Field> fields =
                 screen(sketch, n_wanted, result.factor, result.multiply_adds);
@@ -110,9 +118,13 @@ public:
                     factor -= choice.spare ? factor / 2 : choice.missed < tolerated / 8;
                 }
                 // Once more, with more of them, only where that many alone are too many.
-                if (choice.missed <= std::max((1.0 - how.recall) * n, 1.0)) n_wanted[l] = 0;
+                if (choice.missed <= std::max((1.0 - how.recall) * n, 1.0))
+                    n_wanted[l] = 0;
+                else if (!worth_screening(l, factor))
+                    leave_to_exact(l);
             }
         }
+        find_exactly(n_exact, result);
         result.multiply_adds += sketch.multiply_adds() + race.multiply_adds() + centres_price_;
         result.interrupted = workers_.stopped();
         return result;
@@ -185,6 +197,28 @@ private:
     int64_t n_free(int layer) const {
         const Places& kept = request_.kept[layer];
         return plan_.sizes[layer] * plan_.sizes[layer + 1] - (kept.end - kept.begin);
+    }
+
+    // Where little is alike, the sketch tells little: most pairs would be candidates. All pairs
+    // are then looked at sooner, and held nowhere.
+    bool worth_screening(int layer, int64_t factor) const {
+        constexpr int64_t kTimes = 64, kMany = 1 << 16;
+        const int64_t n = request_.n_wanted[layer], most = std::max(kTimes * n, kMany);
+        return n * factor <= most || n_free(layer) <= most;
+    }
+
+    void find_exactly(const std::vector<int64_t>& n_wanted, ScreenedResult& result) {
+        if (std::all_of(n_wanted.begin(), n_wanted.end(), [](int64_t n) { return n == 0; })) return;
+        const RowSignals rows = signals({request_.row_ids, request_.n_rows});
+        AllPairs search(plan_, request_, rows, n_wanted, tile_size_, false, workers_);
+        const std::vector<std::vector<Candidate>> best = search.run();
+        for (int l = 0; l < plan_.n_layers(); l++) {
+            if (n_wanted[l] == 0) continue;
+            result.places[l] = places(l, best[l]);
+            result.recall[l] = 1.0;
+        }
+        result.multiply_adds += search.multiply_adds();
+        result.n_rows = request_.n_rows;
     }
 
     // Several times as many candidates as are wanted, the best by the sketch.
