@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "crew.hpp"
+#include "gradient_sums.hpp"
 #include "interrupt_poll.hpp"
 #include "tile_space.hpp"
 
@@ -23,25 +24,6 @@ Tiling::Tiling(int64_t n_samples, int64_t widest) {
 }
 
 namespace {
-
-// The gradients of one group of tiles, per layer, in the order of the parameters.
-struct GradientSums {
-    std::vector<Floats> weights, bias;
-    std::vector<std::vector<double>> exact_weights, exact_bias;
-
-    GradientSums(const Plan& plan, bool exact) {
-        for (const PlanLayer& layer : plan.layers) {
-            weights.emplace_back(layer.weights.n_live + 16, 0.0f);
-            bias.emplace_back(layer.bias.n_live + 16, 0.0f);
-            exact_weights.emplace_back(exact ? layer.weights.n_live : 0, 0.0);
-            exact_bias.emplace_back(exact ? layer.bias.n_live : 0, 0.0);
-        }
-    }
-    void clear_exact() {
-        for (auto* arrays : {&exact_weights, &exact_bias})
-            for (auto& array : *arrays) std::fill(array.begin(), array.end(), 0.0);
-    }
-};
 
 class Trainer {
 public:
@@ -208,22 +190,8 @@ private:
         loss_seen_ += loss * weight_sum_;
         weight_seen_ += weight_sum_;
         n_summands_ = exact_ ? 1 : tiling_.n_groups;
-        if (exact_) round_exact_sums();
+        if (exact_) round_exact_sums(sums_, tiling_.n_groups, weight_sum_ == 0 ? 1.0 : weight_sum_);
         return true;
-    }
-
-    void round_exact_sums() {
-        const double divisor = weight_sum_ == 0 ? 1.0 : weight_sum_;
-        const auto round = [this, divisor](auto exact, auto rounded) {
-            for (int l = 0; l < plan_.n_layers(); l++)
-                for (std::size_t k = 0; k < (sums_[0].*exact)[l].size(); k++) {
-                    double total = 0;
-                    for (int g = 0; g < tiling_.n_groups; g++) total += (sums_[g].*exact)[l][k];
-                    (sums_[0].*rounded)[l][k] = static_cast<float>(total / divisor);
-                }
-        };
-        round(&GradientSums::exact_weights, &GradientSums::weights);
-        round(&GradientSums::exact_bias, &GradientSums::bias);
     }
 
     void train_group(int group, int thread) {
