@@ -12,6 +12,7 @@ from cofire import engine
 from cofire.layer import SparseLayer
 from cofire.network import ACTIVATIONS, OUTPUTS, SparseNetwork
 from cofire.optimizers import SGD, Adam, Optimizer
+from naive import dropped_out
 from oracle import DenseNetwork
 
 ROW_KINDS = ("floats", "bytes", "sparse", "sparse_unsorted")
@@ -143,6 +144,9 @@ class Case:
     batch_size: int
     sample_weight: np.ndarray | None = None
     drop_last: bool = False
+    label_smoothing: float = 0.0
+    input_dropout: float = 0.0
+    seed: int = 5
 
     @classmethod
     def random(
@@ -160,6 +164,8 @@ class Case:
         moving=False,
         drop_last=False,
         optimizer_settings=None,
+        label_smoothing=0.0,
+        input_dropout=0.0,
         **how,
     ):
         """Draw a case from a seed; n_used of its rows are trained on, some twice."""
@@ -177,13 +183,22 @@ class Case:
         order[rng.random(n_used) < 0.05] = order[0]
         weight = random_weights(rng, n_rows, order, batch_size) if weighted else None
         return cls(
-            network, stepper, samples, targets, order, batch_size, weight, drop_last
+            network,
+            stepper,
+            samples,
+            targets,
+            order,
+            batch_size,
+            weight,
+            drop_last,
+            0.0 if output == "identity" else label_smoothing,
+            input_dropout,
         )
 
     def train(self, n_epochs=1, n_threads=1):
         """The engine's network, optimiser and last stats; the case's own stay."""
         network, optimizer = self.network.copy(), deepcopy(self.optimizer)
-        for _ in range(n_epochs):
+        for epoch in range(n_epochs):
             stats = engine.train_epoch(
                 network,
                 optimizer,
@@ -193,16 +208,20 @@ class Case:
                 batch_size=self.batch_size,
                 sample_weight=self.sample_weight,
                 drop_last=self.drop_last,
+                label_smoothing=self.label_smoothing,
+                input_dropout=self.input_dropout,
+                seed=self.seed,
+                epoch=epoch,
                 n_threads=n_threads,
             )
         return network, optimizer, stats
 
     def oracle(self, n_epochs=1):
         """The oracle's network after the same, and its last mean loss."""
-        dense = DenseNetwork(self.network, self.optimizer)
-        for _ in range(n_epochs):
+        dense = DenseNetwork(self.network, self.optimizer, self.label_smoothing)
+        for epoch in range(n_epochs):
             loss = dense.train_epoch(
-                self.samples.dense,
+                self.seen(epoch),
                 self.targets,
                 self.order,
                 self.batch_size,
@@ -210,6 +229,12 @@ class Case:
                 self.drop_last,
             )
         return dense, loss
+
+    def seen(self, epoch):
+        """The samples, dense in float64, as an epoch sees them."""
+        if self.input_dropout == 0:
+            return self.samples.dense
+        return dropped_out(self.samples.dense, self.input_dropout, self.seed, epoch)
 
     @property
     def n_steps(self):
@@ -263,5 +288,7 @@ def cases(draw, **given):
             "alpha": draw(st.sampled_from([0.0, 0.01])),
             "decoupled_decay": draw(st.booleans()),
         },
+        label_smoothing=choose("label_smoothing", [0.0, 0.1, 0.75]),
+        input_dropout=choose("input_dropout", [0.0, 0.0, 0.5]),
         **given,
     )

@@ -119,7 +119,24 @@ def rarity(X):
     return [min((int(count[f]) for f in np.flatnonzero(x)), default=len(X)) for x in X]
 
 
-# ---- images as training sees them ----------------------------------------------------
+# ---- rows as training sees them ------------------------------------------------------
+
+
+def kept(n_rows, n_features, share, seed, epoch):
+    """Which values of all rows are seen in an epoch, by `input_dropout`."""
+    ids, mod = np.arange(n_rows), np.uint64(2**32)
+    key = lots(np.arange(n_features), seed, 2**29 + 1, epoch)
+    factor, summand = (lots(2 * ids + k, seed, 2**29 + 2, epoch) for k in (0, 1))
+    lot = (factor[:, None] * key + summand[:, None]) % mod
+    # As the engine counts, from the middle: the lower half of the numbers comes last.
+    lot = (lot + mod // np.uint64(2)) % mod
+    return lot >= np.uint64(int(share * 2**32))
+
+
+def dropped_out(X, share, seed, epoch):
+    """A copy of all rows as they are seen in an epoch: float32 stays float32."""
+    factor = np.float32(1 / (1 - share))
+    return np.where(kept(*X.shape, share, seed, epoch), X * factor, X.dtype.type(0))
 
 
 def look(row, augmentation, seed, epoch):

@@ -47,14 +47,19 @@ def finish(z, output):
     return {"softmax": softmax, "sigmoid": sigmoid, "identity": lambda z: z}[output](z)
 
 
-def wanted(targets, n_out):
-    """Class numbers as rows with a single one; other targets as they are."""
-    return np.eye(n_out)[targets] if targets.ndim == 1 else targets.astype(np.float64)
+def wanted(targets, n_out, smoothing=0.0):
+    """Class numbers as rows with a single one; other targets as they are.
+
+    `smoothing`: this share of them is spread over all classes, or moved to 1/2.
+    """
+    has_classes = targets.ndim == 1
+    t = np.eye(n_out)[targets] if has_classes else targets.astype(np.float64)
+    return (1 - smoothing) * t + smoothing / (n_out if has_classes else 2)
 
 
-def losses(z, targets, output):
+def losses(z, targets, output, smoothing=0.0):
     """Loss of each sample, from the last layer's sums."""
-    t = wanted(targets, z.shape[1])
+    t = wanted(targets, z.shape[1], smoothing)
     if output == "softmax":
         top = z.max(axis=1, keepdims=True)
         log_sum = top + np.log(np.exp(z - top).sum(axis=1, keepdims=True))
@@ -67,7 +72,8 @@ def losses(z, targets, output):
 class DenseNetwork:
     """Weights and masks of shape (n_out, n_in), biases, and moments like them."""
 
-    def __init__(self, network, optimizer=None):
+    def __init__(self, network, optimizer=None, label_smoothing=0.0):
+        self.label_smoothing = float(np.float32(label_smoothing))  # as in the engine
         self.activation, self.output = network.activation, network.output
         self.layers = network.layers
         self.masks = [self._dense(i, np.ones(x.nnz)) for i, x in enumerate(self.layers)]
@@ -117,7 +123,7 @@ class DenseNetwork:
 
     def loss(self, x, targets, sample_weight):
         """Mean over the batch, weighted."""
-        each = losses(self.sums(x)[-1], targets, self.output)
+        each = losses(self.sums(x)[-1], targets, self.output, self.label_smoothing)
         return (sample_weight * each).sum() / sample_weight.sum()
 
     def gradients(self, x, targets, sample_weight):
@@ -127,8 +133,8 @@ class DenseNetwork:
             size = np.abs(hidden[hidden != 0]).min(initial=np.inf)
             self.nearest_kink = min(self.nearest_kink, size)
         share = (sample_weight / sample_weight.sum())[:, None]
-        error = finish(z[-1], self.output) - wanted(targets, z[-1].shape[1])
-        delta = share * error  # so it is for all three losses
+        t = wanted(targets, z[-1].shape[1], self.label_smoothing)
+        delta = share * (finish(z[-1], self.output) - t)  # so it is for all losses
         found = []
         for i in reversed(range(len(z))):
             below = x if i == 0 else activate(z[i - 1], self.activation)

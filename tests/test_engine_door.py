@@ -27,6 +27,8 @@ def arguments(output="softmax"):
         "batch_size": 16,
         "sample_weight": case.sample_weight,
         "augmentation": None,
+        "label_smoothing": 0.0,
+        "input_dropout": 0.0,
     }
 
 
@@ -81,6 +83,12 @@ WRONG = {
     "images of another size": ("augmentation", lambda _: Augmentation(8, 2)),
     "images of other channels": ("augmentation", lambda _: Augmentation(3, 3, 2)),
     "images without end": ("augmentation", lambda _: Augmentation(2**62, 3, 3)),
+    "all of a label": ("label_smoothing", lambda _: 1.0),
+    "less than no smoothing": ("label_smoothing", lambda _: -0.1),
+    "smoothing that is no number": ("label_smoothing", lambda _: float("nan")),
+    "all inputs dropped": ("input_dropout", lambda _: 1.0),
+    "less than none dropped": ("input_dropout", lambda _: -0.1),
+    "a dropout that is no number": ("input_dropout", lambda _: float("nan")),
     "other rows": ("rows", lambda r: engine.Rows(np.zeros((N_ROWS, 8), np.float32))),
 }
 
@@ -96,6 +104,11 @@ def test_a_wrong_argument_is_refused(name):
 def test_a_shift_beyond_the_image_is_refused(moves, monkeypatch):
     monkeypatch.setattr(Augmentation, "pixels", moves)
     assert_refused(arguments() | {"augmentation": Augmentation(3, 3)})
+
+
+def test_numbers_are_not_smoothed():
+    with pytest.raises(ValueError, match="label_smoothing: for classes"):
+        engine.train_epoch(**arguments("identity") | {"label_smoothing": 0.1})
 
 
 WRONG_TARGETS = {

@@ -53,9 +53,10 @@ def finite_differences(dense, batch):
     n_used=st.sampled_from([1, 5, 9, 17]),
     kind=st.sampled_from(ROW_KINDS),
     weighted=st.booleans(),
+    label_smoothing=st.sampled_from([0.0, 0.1, 0.75]),
 )
 def test_gradients_equal_finite_differences(
-    activation, output, seed, hidden, n_used, kind, weighted
+    activation, output, seed, hidden, n_used, kind, weighted, label_smoothing
 ):
     case = Case.random(
         seed,
@@ -68,11 +69,12 @@ def test_gradients_equal_finite_differences(
         batch_size=n_used,
         n_used=n_used,
         weighted=weighted,
+        label_smoothing=label_smoothing,
         optimizer_settings={"learning_rate": RATE, "momentum": 0.0, "alpha": 0.0},
     )
     for layer in case.network.layers:
         layer.bias[layer.bias == 0] = 0.25  # no sum may lie on a kink, 0 itself
-    dense = DenseNetwork(case.network)
+    dense = DenseNetwork(case.network, label_smoothing=case.label_smoothing)
     weight = np.ones(len(case.targets)) if not weighted else case.sample_weight
     batch = [a[case.order] for a in (case.samples.dense, case.targets, weight)]
     batch[2] = batch[2].astype(np.float64)

@@ -132,7 +132,7 @@ def test_softmax_is_accurate_to_4_ulp_and_sums_to_one():
     assert (actual[WIDE == 0] == 0.5).all()
 
 
-def mean_loss(output, z, targets):
+def mean_loss(output, z, targets, label_smoothing):
     """The loss that the engine reports for one row whose last sums are z and 0."""
     network = one_input(None, output, n_out=2)
     optimizer = SGD(learning_rate=0.0, alpha=0.0)
@@ -144,18 +144,20 @@ def mean_loss(output, z, targets):
         targets,
         order=np.array([0]),
         batch_size=1,
+        label_smoothing=label_smoothing,
     ).loss
 
 
 @pytest.mark.parametrize("output", ["softmax", "sigmoid"])
 @pytest.mark.parametrize("label", [0, 1])
-def test_losses_are_accurate_from_tiny_to_huge_scores(output, label):
+@pytest.mark.parametrize("smoothing", [0.0, 0.25])
+def test_losses_are_accurate_from_tiny_to_huge_scores(output, label, smoothing):
     targets = np.array([label], np.int32)
     if output == "sigmoid":
         targets = np.eye(2, dtype=np.float32)[targets]
     for z in WIDE[::97]:
         scores = np.array([[z, 0]], np.float64)
-        exact = oracle.losses(scores, targets, output)[0]
+        exact = oracle.losses(scores, targets, output, smoothing)[0]
         # A difference of scores is right to the larger one's last places.
         near = 2 * EPS * max(1.0, abs(float(z)))
-        assert abs(mean_loss(output, z, targets) - exact) <= near, z
+        assert abs(mean_loss(output, z, targets, smoothing) - exact) <= near, z

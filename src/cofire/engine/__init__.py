@@ -71,6 +71,8 @@ def train_epoch(
     sample_weight: np.ndarray | None = None,
     drop_last: bool = False,
     augmentation: Augmentation | None = None,
+    label_smoothing: float = 0.0,
+    input_dropout: float = 0.0,
     seed: int = 0,
     epoch: int = 0,
     n_threads: int = 1,
@@ -80,8 +82,12 @@ def train_epoch(
     `targets` are int32 class numbers (n_rows,) for a softmax output, else float32
     (n_rows, n_out). With `augmentation` the rows, floats or bytes, are seen as it says,
     by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by where
-    they came to. The same bits come out for any `n_threads`. A loss or weight that
-    is not finite, or an output that the trained network has for one of the rows, raises
+    they came to. Then each value is taken for 0 with the probability `input_dropout`,
+    by random numbers of (`seed`, `epoch`, row, feature), and the others for
+    1 / (1 - `input_dropout`) times as much. `label_smoothing` is the share of a class
+    number that all classes get evenly; of a sigmoid's target, it is moved to 1/2.
+    The same bits come out for any `n_threads`. A loss or weight that is not finite, or
+    an output that the trained network has for one of the rows, raises
     `DivergenceError` and leaves network and optimiser as they were before the epoch.
     """
     native_optimizer = _native.Optimizer(
@@ -100,6 +106,10 @@ def train_epoch(
             drop_last=drop_last,
             largest_input=rows.largest,
             augmentation=_native_augmentation(augmentation, seed, epoch),
+            label_smoothing=label_smoothing,
+            input_dropout=input_dropout,
+            seed=seed,
+            epoch=epoch,
             optimizer=native_optimizer,
             n_threads=n_threads,
         )

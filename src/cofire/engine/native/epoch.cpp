@@ -47,6 +47,8 @@ public:
             fired_.emplace_back();
             for (int64_t n : plan_.n_live) fired_.back().emplace_back(n, uint8_t{0});
         }
+        if (batches.input_dropout.share > 0)
+            input_keys_ = batches.input_dropout.keys(plan_.live_at[0], plan_.n_live[0]);
         const int64_t n_out = plan_.n_live.back();
         group_targets_.assign(n_groups, Floats(targets.room(n_out)));
         exact_ = batches.n_rows <= batches.batch_size;
@@ -105,6 +107,7 @@ private:
 
     std::vector<TileSpace> spaces_;                         // per thread
     std::vector<Floats> scratch_;                           // per thread, for augmentation
+    std::vector<uint32_t> input_keys_;                      // per live input, for dropout
     std::vector<std::vector<std::vector<uint8_t>>> fired_;  // per thread and level
     std::vector<Floats> group_targets_;                     // per group
     std::vector<GradientSums> sums_;                        // per group
@@ -223,6 +226,8 @@ private:
         else
             batches_.augmentation->gather(rows_, kernels_, ids, n, n8, destination,
                                           scratch_[thread].data(), level[0].data());
+        if (batches_.input_dropout.share > 0)
+            batches_.input_dropout.apply(kernels_, input_keys_, ids, n, n8, level[0].data());
         forward_through(plan_, kernels_, n8, spaces_[thread]);
         const double loss = loss_and_delta(ids, n, n8, group, level[last].data());
         if (!std::isfinite(loss) && group_bad_layer_[group] < 0)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "augmentation.hpp"
+#include "input_dropout.hpp"
 #include "plan.hpp"
 #include "rows.hpp"
 #include "targets.hpp"
@@ -17,6 +18,7 @@ struct Batches {
     bool drop_last = false;                      // leave out a last batch that is not full
     const Augmentation* augmentation = nullptr;  // of dense rows, or none
     double largest_input = 0;                    // no value of the rows is larger in size
+    InputDropout input_dropout;
 };
 
 struct Optimizer {

@@ -82,5 +82,21 @@ void gather_tile_rows(int64_t n_features, const uint16_t* rows, const uint16_t* 
     }
 }
 
+// One multiplication a value, and still any two values of a sample go independently of each other,
+// as samples draw both factor and summand (multiply-shift hashing).
+void drop_values(int n8, int64_t n_rows, const uint32_t* key, const uint32_t* factor,
+                 const uint32_t* summand, int32_t limit, float scale, float* tile) {
+    typedef typename Related<Block>::Int Whole;
+    typedef uint32_t Numbers __attribute__((vector_size(sizeof(Block)), aligned(4), may_alias));
+    const int64_t stride = n8 * 8;
+    for (int64_t j = 0; j < n_rows; j++)
+        for (int64_t s = 0; s < stride; s += kBlock) {
+            float* x = tile + j * stride + s;
+            const Numbers lot =
+                *(const Numbers*)(factor + s) * key[j] + *(const Numbers*)(summand + s);
+            store(x, (Whole)lot < limit ? Block{} : load<Block>(x) * scale);
+        }
+}
+
 }  // namespace
 }  // namespace cofire

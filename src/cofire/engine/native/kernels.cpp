@@ -120,6 +120,7 @@ const Kernels COFIRE_LEVEL = {
     gather_floats,
     gather_bytes,
     gather_tile,
+    drop_values,
     forward,
     backward,
     softmax_loss,

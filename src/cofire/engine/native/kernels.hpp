@@ -58,6 +58,11 @@ struct Kernels {
                         const float* step, const int32_t* zero, const int32_t* destination,
                         float* tile);
 
+    // tile[j, s] = 0 where key[j] * factor[s] + summand[s], mod 2^32 and taken for a signed number,
+    // is below limit; else it is multiplied by scale.
+    void (*drop_values)(int n8, int64_t n_rows, const uint32_t* key, const uint32_t* factor,
+                        const uint32_t* summand, int32_t limit, float scale, float* tile);
+
     // out[o, s] = activation(bias[o] + sum over o's connections of weight * in[other, s])
     void (*forward)(int n8, const Connections& by_output, const float* bias, const float* in,
                     float* out, Activation activation, bool far);
@@ -75,9 +80,10 @@ struct Kernels {
 
     // Returns the sum of share * loss; out becomes scale * d loss / d out. share[s] is the
     // sample's weight over the batch's sum of weights, and so is scale[s] unless the weights
-    // are applied later; both are 0 for padding.
+    // are applied later; both are 0 for padding. smoothing: this share of a label is spread
+    // evenly over all classes.
     double (*softmax_loss)(int n8, int64_t n_out, float* out, const int32_t* labels,
-                           const float* share, const float* scale);
+                           float smoothing, const float* share, const float* scale);
     double (*sigmoid_loss)(int n8, int64_t n_out, float* out, const float* targets,
                            const float* share, const float* scale);
     double (*squared_loss)(int n8, int64_t n_out, float* out, const float* targets,

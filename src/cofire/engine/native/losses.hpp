@@ -31,23 +31,27 @@ COFIRE_INLINE Block softmax(int64_t n_out, int64_t stride, float* out) {
     return log_sum;
 }
 
-double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, const float* share,
-                    const float* scale) {
+double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, float smoothing,
+                    const float* share, const float* scale) {
     const int64_t stride = n8 * 8;
+    const float of_label = 1.0f - smoothing, of_each = smoothing / (float)n_out;
     double loss = 0.0;
     for (int64_t s0 = 0; s0 < stride; s0 += kBlock) {
-        float score[kBlock];
+        Block score = {}, lead = {};  // lead: over the mean score, times smoothing
         for (int s = 0; s < kBlock; s++) score[s] = out[labels[s0 + s] * stride + s0 + s];
+        if (smoothing != 0.0f)
+            for (int64_t c = 0; c < n_out; c++)
+                lead += (score - load<Block>(out + c * stride + s0)) * of_each;
         const Block log_sum = softmax(n_out, stride, out + s0);
         const Block a = load<Block>(scale + s0);
         for (int64_t c = 0; c < n_out; c++) {
             float* p = out + c * stride + s0;
-            store(p, load<Block>(p) * a);
+            store(p, (load<Block>(p) - of_each) * a);
         }
         for (int s = 0; s < kBlock; s++) {
-            out[labels[s0 + s] * stride + s0 + s] -= scale[s0 + s];
+            out[labels[s0 + s] * stride + s0 + s] -= of_label * scale[s0 + s];
             const float part = share[s0 + s];
-            if (part != 0.0f) loss += (double)part * (double)(log_sum[s] - score[s]);
+            if (part != 0.0f) loss += (double)part * ((double)(log_sum[s] - score[s]) + lead[s]);
         }
     }
     return loss;

@@ -13,14 +13,20 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
                           std::optional<Array1<const float>> sample_weight,
                           Array1<const int64_t> order, int64_t batch_size, bool drop_last,
                           double largest_input, std::optional<Augmentation> augmentation,
-                          Optimizer& optimizer, int n_threads) {
+                          double label_smoothing, double input_dropout, uint64_t seed,
+                          uint64_t epoch, Optimizer& optimizer, int n_threads) {
     const std::vector<LayerView> views = layer_views(layers, Access::write);
     for (const LayerView& v : views)
         for (const ParameterView& p : {v.weights, v.bias})
             if (!p.value || !p.first || (!p.second && optimizer.kind == Optimizer::Kind::adam))
                 throw nb::value_error("optimizer: its moments are missing; start() makes them");
     const Loss loss = loss_of_output(output);
-    const Targets wanted = targets_of(targets, loss, views.back().n_out, rows.view.n_rows);
+    Targets wanted = targets_of(targets, loss, views.back().n_out, rows.view.n_rows);
+    if (!(label_smoothing >= 0 && label_smoothing < 1))
+        throw nb::value_error("label_smoothing: not in [0, 1)");
+    if (label_smoothing > 0 && loss == Loss::squared)
+        throw nb::value_error("label_smoothing: for classes, not for numbers");
+    wanted.smoothing = static_cast<float>(label_smoothing);
     if (rows.view.n_features != views.front().n_in)
         throw nb::value_error("rows: not one feature per input neuron");
     if (sample_weight && static_cast<int64_t>(sample_weight->shape(0)) != rows.view.n_rows)
@@ -30,8 +36,15 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
         if (order.data()[i] < 0 || order.data()[i] >= rows.view.n_rows)
             throw nb::value_error("order: a row that does not exist");
     if (augmentation) check_images(rows.view, *augmentation);
-    Batches batches{order.data(), static_cast<int64_t>(order.shape(0)),    batch_size,
-                    drop_last,    augmentation ? &*augmentation : nullptr, largest_input};
+    if (!(input_dropout >= 0 && input_dropout < 1))
+        throw nb::value_error("input_dropout: not in [0, 1)");
+    Batches batches{order.data(),
+                    static_cast<int64_t>(order.shape(0)),
+                    batch_size,
+                    drop_last,
+                    augmentation ? &*augmentation : nullptr,
+                    largest_input,
+                    {input_dropout, seed, epoch}};
 
     EpochResult result;
     {
@@ -112,7 +125,8 @@ NB_MODULE(_native, m) {
 
     m.def("train_epoch", py_train_epoch, nb::kw_only(), "layers"_a, "activation"_a, "output"_a,
           "rows"_a, "targets"_a, "sample_weight"_a.noconvert().none(), "order"_a.noconvert(),
-          "batch_size"_a, "drop_last"_a, "largest_input"_a, "augmentation"_a.none(), "optimizer"_a,
+          "batch_size"_a, "drop_last"_a, "largest_input"_a, "augmentation"_a.none(),
+          "label_smoothing"_a, "input_dropout"_a, "seed"_a, "epoch"_a, "optimizer"_a,
           "n_threads"_a);
     m.def("predict", py_predict, nb::kw_only(), "layers"_a, "activation"_a, "output"_a, "rows"_a,
           "out"_a.noconvert(), "n_threads"_a);
