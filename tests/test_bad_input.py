@@ -213,6 +213,7 @@ def test_too_few_rows_to_hold_out(of):
         ("method", "CTRE_SIM", "ctre_sim"),
         ("activation", "rellu", "relu"),
         ("init", "glorott", "glorot"),
+        ("drop_schedule", "cosinus", "cosine"),
         ("solver", "adamm", "adam"),
         ("last_batch", "dropp", "drop"),
         ("learning_rate", "cosinus", "cosine"),
@@ -239,6 +240,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "with_replacement": ["yes", None],
         "init": [0.1],
         "drop_fraction": [-0.1, 1, 1.5, NAN, "0.2"],
+        "drop_schedule": [None, 0.1, {1: 0.5}, "adaptive"],
         "solver": [None],
         "alpha": [-1e-9, NAN],
         "decoupled_decay": [2, "no"],
@@ -262,6 +264,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "n_jobs": [0, 1.5, "all"],
         "similarity": [None],
         "augmentation": ["flip", 3, (4, 3), Augmentation, Augmentation(4, 4)],
+        "input_dropout": [-0.1, 1, 1.5, NAN, "0.2", None],
         "checkpoint": [3, True, b"folder", ["a"], Checkpoint("a")],
         "callbacks": [None, 3, Monitor, [Monitor], [print]],
         "verbose": [-1, "loud"],
@@ -283,6 +286,15 @@ def test_every_parameter_is_in_the_test_above():
         if mark.args[0] == ("name", "values")
     )
     assert {name for name, _ in mark.args[1]} == set(SparseMLPRegressor().get_params())
+
+
+@pytest.mark.parametrize("value", [-0.1, 1, 1.5, NAN, INF, "0.2", None, 1j])
+def test_a_share_of_labels_that_is_none(value):
+    X, y = classes()
+    model = small(label_smoothing=value)
+    for fit in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=r"\blabel_smoothing\b"):
+            fit(X, y)
 
 
 @pytest.mark.parametrize(

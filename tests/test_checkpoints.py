@@ -118,6 +118,9 @@ def test_a_checkpoint_is_a_model_file(tmp_path):
 OTHERS = {
     "another seed": ({"random_state": 1}, {}),
     "another parameter": ({"alpha": 0.01}, {}),
+    "smoothed labels": ({"label_smoothing": 0.1}, {}),
+    "hidden inputs": ({"input_dropout": 0.1}, {}),
+    "another schedule": ({"drop_schedule": "cosine"}, {}),
     "more epochs": ({"max_iter": 7}, {}),
     "another X": ({}, {"X": X + 1}),
     "another y": ({}, {"y": y[::-1]}),

@@ -217,10 +217,14 @@ def test_other_options_of_the_estimator(own_folder):
     arguments = ("--method", "set", "--option", "shuffle=false", "--epsilon", 2)
     more = ("--early-stopping", "--drop", "weight", "--missing", "most_frequent")
     more += ("--option", "momentum=0.5", "--option", "init=glorot")
+    more += ("--drop-schedule", "cosine", "--label-smoothing", 0.1)
+    more += ("--input-dropout", 0.2)
     done("train", "fruit.csv", *SMALL, *arguments, *more)
     model, _ = load_with_document(own_folder / "fruit.cofire")
     assert (model.momentum, model.shuffle, model.method) == (0.5, False, "set")
     assert model.init == "glorot"
+    assert (model.drop_schedule, model.label_smoothing) == ("cosine", 0.1)
+    assert model.input_dropout == 0.2
     assert model.early_stopping and model.epsilon == 2 and model.n_features_in_ == 4
     assert model.verbose == 0 and model.random_state == 0
 
@@ -283,6 +287,11 @@ def test_models_that_were_saved_in_python():
         (("fruit.csv", "--missing", "mean", "--method", "sett"), "'set'"),
         (("fruit.csv", "--missing", "mean", "--epsilon", "-1"), "epsilon"),
         (("madelon", "--scale", "minmax"), "--scale is for files"),
+        (
+            ("fruit.csv", "--missing", "mean", "--target", "length")
+            + ("--label-smoothing", "0.1"),
+            "--label-smoothing is for classes: this task is regression",
+        ),
     ],
 )
 def test_train_refuses_in_words_and_writes_nothing(arguments, message, own_folder):

@@ -53,6 +53,7 @@ def test_the_defaults_that_were_promised(of):
         "with_replacement": False,
         "init": "normal",
         "drop_fraction": 0.2,
+        "drop_schedule": "constant",
         "solver": "sgd" if of is SparseMLPClassifier else "adam",
         "alpha": 1e-4,
         "decoupled_decay": False,
@@ -71,12 +72,17 @@ def test_the_defaults_that_were_promised(of):
         "validation_fraction": 0.1,
         "n_iter_no_change": 40,
         "restore_best": True,
-        **({"class_weight": None} if of is SparseMLPClassifier else {}),
+        **(
+            {"class_weight": None, "label_smoothing": 0.0}
+            if of is SparseMLPClassifier
+            else {}
+        ),
         "warm_start": False,
         "random_state": None,
         "n_jobs": None,
         "similarity": "screened",
         "augmentation": None,
+        "input_dropout": 0.0,
         "checkpoint": None,
         "callbacks": (),
         "verbose": 0,

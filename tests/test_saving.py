@@ -114,6 +114,9 @@ FITTED = {
     "images": lambda: classifier(augmentation=Augmentation(1, 7, shift=0.3)).fit(
         X, NUMBER
     ),
+    "knobs": lambda: classifier(
+        label_smoothing=0.1, input_dropout=np.float32(0.25), drop_schedule="cosine"
+    ).fit(X, NUMBER),
     "class weights": lambda: classifier(class_weight={0: 1, 1: 2.5, 2: 1}).fit(
         X, NUMBER
     ),
@@ -528,6 +531,9 @@ IMAGE, TALL, DEEP = {"height": 1, "width": 7}, {"height": 0.5}, {"depth": 3}
         put("parameters", "augmentation", {"name": "images", "settings": {}}),
         put("parameters", "augmentation", {"name": "images", "settings": IMAGE | TALL}),
         put("parameters", "augmentation", {"name": "images", "settings": IMAGE | DEEP}),
+        put("parameters", "label_smoothing", 1),
+        put("parameters", "input_dropout", None),
+        put("parameters", "drop_schedule", "exec"),
         put("parameters", "activation", "exec"),
         put("parameters", "alpha", -1),
         put("parameters", "alpha", "0"),

@@ -4,8 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofire.schedules import SCHEDULES, learning_rate
-from estimator_cases import classes, small
+from cofire.schedules import (
+    DROP_SCHEDULES,
+    SCHEDULES,
+    drop_fraction,
+    learning_rate,
+)
+from estimator_cases import ESTIMATORS, classes, data_for, same_training, small
 
 losses = st.lists(st.floats(0.01, 10), max_size=30)
 rates = st.floats(1e-6, 10)
@@ -91,3 +96,59 @@ def test_a_mapping_gives_the_factors_of_the_epochs():
     ).fit(X, y)
     rates = [r["learning_rate"] for r in model.history_]
     assert rates == pytest.approx([0.1, 0.1, 0.05, 0.005, 0.005])
+
+
+# ---- how many connections move -------------------------------------------------------
+
+
+@given(initial=st.floats(0, 0.99), max_epochs=st.integers(1, 50))
+def test_the_share_falls_as_a_cosine_rate_does(initial, max_epochs):
+    for epoch in range(max_epochs + 3):
+        share = drop_fraction("cosine", initial, epoch, max_epochs)
+        assert share == learning_rate("cosine", initial, epoch, max_epochs, [])
+        assert drop_fraction("constant", initial, epoch, max_epochs) == initial
+
+
+def replaced(model):
+    return [record["replaced"] for record in model.history_]
+
+
+@pytest.mark.parametrize("method", ["set", "ctre_sim", "rigl"])
+@pytest.mark.parametrize("of", ESTIMATORS)
+def test_so_many_connections_are_replaced_as_the_schedule_says(of, method):
+    X, y = data_for(of)
+    how = {"method": method, "epsilon": 2, "drop_fraction": 0.3, "max_iter": 6}
+    for schedule in DROP_SCHEDULES:
+        model = small(of, drop_schedule=schedule, **how).fit(X, y)
+        shares = [drop_fraction(schedule, 0.3, epoch, 6) for epoch in range(6)]
+        if method != "rigl":
+            shares[0] = 0.0
+        sizes = [
+            (layer.nnz, layer.n_in * layer.n_out - layer.nnz)
+            for layer in model.network_.layers
+        ]
+        assert replaced(model) == [
+            [min(int(share * n), free) for n, free in sizes] for share in shares
+        ]
+
+
+def test_methods_are_told_the_share_of_the_moment():
+    X, y = classes()
+    how = {"method": "set", "method_options": {"drop_rule": "signed"}}
+    model = small(drop_schedule="cosine", max_iter=8, **how).fit(X, y)
+    counts = [sum(n) for n in replaced(model)]
+    assert counts[1] > counts[4] > counts[7]
+
+
+def test_a_warm_start_begins_the_schedule_anew_and_a_partial_fit_goes_on():
+    X, y = classes()
+    how = {"method": "set", "drop_schedule": "cosine", "max_iter": 5}
+    model = small(warm_start=True, **how).fit(X, y)
+    counts = [sum(n) for n in replaced(model.fit(X, y))]
+    assert counts[6:] == counts[1:5] and counts[5] > counts[6] > counts[9]
+    whole, parts = small(**how).fit(X, y), small(**how)
+    for _ in range(5):
+        parts.partial_fit(X, y)
+    assert same_training(parts, whole)
+    parts.partial_fit(X, y)
+    assert replaced(parts)[5] == [0, 0, 0]

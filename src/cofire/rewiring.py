@@ -10,6 +10,7 @@ from cofire.layer import SparseLayer
 from cofire.methods import Grown, Search, UpdateContext
 from cofire.network import SparseNetwork
 from cofire.randomness import stream
+from cofire.schedules import drop_fraction
 from cofire.similarity import Exact, Found
 from cofire.state import Progress, Record, Settings, TrainingData
 from cofire.topology.places import without
@@ -97,17 +98,23 @@ def rewire_network(
     """
     network, method = progress.network, settings.method
     layers, moment = network.layers, progress.moment(settings)
+    fraction = drop_fraction(
+        settings.drop_schedule,
+        settings.drop_fraction,
+        progress.epoch - progress.first_epoch,
+        settings.max_epochs,
+    )
     contexts = [
         UpdateContext(
             **asdict(moment),
             seed=progress.seed,
             layer_index=i,
-            drop_fraction=settings.drop_fraction,
+            drop_fraction=fraction,
         )
         for i in range(len(layers))
     ]
     dropped = [
-        method.drop(layer, _n_replaced(layer, settings.drop_fraction), context)
+        method.drop(layer, _n_replaced(layer, fraction), context)
         for layer, context in zip(layers, contexts, strict=True)
     ]
     search, found = method.search(moment), None

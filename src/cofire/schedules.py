@@ -1,9 +1,10 @@
-"""How large a step is: the learning rate of an epoch, from what happened so far."""
+"""How much an epoch changes: its learning rate, the share of connections it moves."""
 
 import math
 from collections.abc import Mapping, Sequence
 
 SCHEDULES = ("constant", "cosine", "adaptive")
+DROP_SCHEDULES = ("constant", "cosine")
 
 
 def learning_rate(
@@ -30,11 +31,26 @@ def learning_rate(
     if not isinstance(schedule, str):
         return initial * math.prod(f for start, f in schedule.items() if epoch >= start)
     if schedule == "cosine":
-        share = min(epoch / max_epochs, 1.0)
-        return initial * 0.5 * (1.0 + math.cos(math.pi * share))
+        return _cosine(initial, epoch, max_epochs)
     if schedule == "adaptive":
         return initial / 5 ** _n_stalls(losses)
     return initial
+
+
+def drop_fraction(schedule: str, initial: float, epoch: int, max_epochs: int) -> float:
+    """Return the share of connections that is replaced before an epoch.
+
+    "constant" stays; "cosine" falls from `initial` towards 0 over `max_epochs`.
+
+    >>> [round(drop_fraction("cosine", 0.2, e, 4), 3) for e in range(5)]
+    [0.2, 0.171, 0.1, 0.029, 0.0]
+    """
+    return _cosine(initial, epoch, max_epochs) if schedule == "cosine" else initial
+
+
+def _cosine(initial: float, epoch: int, max_epochs: int) -> float:
+    share = min(epoch / max_epochs, 1.0)
+    return initial * 0.5 * (1.0 + math.cos(math.pi * share))
 
 
 def _n_stalls(losses: Sequence[float]) -> int:

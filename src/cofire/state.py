@@ -66,6 +66,9 @@ class Settings:
     alpha: float = 0.0
     similarity: Similarity = Exact()
     augmentation: Augmentation | None = None
+    label_smoothing: float = 0.0
+    input_dropout: float = 0.0
+    drop_schedule: str = "constant"
 
 
 @dataclass

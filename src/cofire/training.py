@@ -92,6 +92,8 @@ def _train_epoch(progress: Progress, data: TrainingData, settings: Settings) -> 
             sample_weight=data.sample_weight,
             drop_last=settings.drop_last,
             augmentation=settings.augmentation,
+            label_smoothing=settings.label_smoothing,
+            input_dropout=settings.input_dropout,
             seed=progress.seed,
             epoch=epoch,
             n_threads=settings.n_threads,

@@ -33,6 +33,13 @@ FITS = {
         method="set", solver="adam", learning_rate="adaptive", **p
     ),
     "snip": lambda **p: SparseMLPClassifier(method="snip", n_jobs=2, **p),
+    "knobs": lambda **p: SparseMLPClassifier(
+        method="set",
+        label_smoothing=0.1,
+        input_dropout=0.2,
+        drop_schedule="cosine",
+        **p,
+    ),
 }
 
 

@@ -27,6 +27,7 @@ WRONG = {
     "with_replacement": [2, 1.0, "True"],
     "init": ["", b"normal", None],
     "drop_fraction": [INF, -INF, 1 - 1e-17, 1j],
+    "drop_schedule": ["", b"cosine", ["cosine"]],
     "solver": ["", "SGD ", b"sgd"],
     "alpha": [INF, 1e300, 1e39, HUGE, 1j, "0"],
     "decoupled_decay": [0.5, "False"],
@@ -51,6 +52,7 @@ WRONG = {
     "similarity": ["", 3, b"exact"],
     "checkpoint": [3, b"folder", ["a"], Checkpoint("a"), "", "a\0b"],
     "augmentation": [Augmentation(2**40, 1), Augmentation(2**31, 2**31, 2**31), {}],
+    "input_dropout": [INF, -INF, 1 - 1e-17, 1j, HUGE, np.array([0.5])],
     "callbacks": ["abc", [None]],
     "verbose": [NAN, None],
 }
@@ -60,6 +62,7 @@ RIGHT = {
     "epsilon": [(2.0, np.float32(2)), (2.0, 2), (1e308, 10**300)],
     "density": [(0.5, np.float64(0.5)), (1.0, 1)],
     "drop_fraction": [(0.5, np.float32(0.5)), (0.0, 0), (0.0, 5e-324)],
+    "input_dropout": [(0.5, np.float32(0.5)), (0.0, 0), (0.0, 5e-324)],
     "alpha": [(0.25, np.float32(0.25)), (0.0, 0), (0.0, 5e-324)],
     "batch_size": [(5, np.int8(5)), (150, 2**31), (150, 2**63), (150, HUGE)],
     "learning_rate_init": [(0.125, np.float16(0.125)), (1.0, 1)],
@@ -108,8 +111,8 @@ def test_a_value_beyond_all_limits(of, name):
 
 
 def test_every_parameter_is_there():
-    parameters = SparseMLPClassifier().get_params().keys() - {"class_weight"}
-    assert WRONG.keys() == parameters
+    parameters = SparseMLPClassifier().get_params().keys()
+    assert WRONG.keys() == parameters - {"class_weight", "label_smoothing"}
 
 
 TOO_LARGE = [

@@ -59,6 +59,15 @@ def train(
     drop_fraction: Annotated[
         float | None, typer.Option(help="Share of connections that move.")
     ] = None,
+    drop_schedule: Annotated[
+        str | None, typer.Option(help="That share: constant, or cosine, to 0.")
+    ] = None,
+    label_smoothing: Annotated[
+        float | None, typer.Option(help="Share of a label that all classes get.")
+    ] = None,
+    input_dropout: Annotated[
+        float | None, typer.Option(help="Share of the inputs that are hidden.")
+    ] = None,
     similarity: Annotated[
         str | None, typer.Option(help="Search: screened, exact or linear.")
     ] = None,
@@ -105,6 +114,9 @@ def train(
         "activation": activation,
         "alpha": alpha,
         "drop_fraction": drop_fraction,
+        "drop_schedule": drop_schedule,
+        "label_smoothing": label_smoothing,
+        "input_dropout": input_dropout,
         "similarity": similarity,
         "early_stopping": early_stopping or None,
         "random_state": seed,
@@ -144,6 +156,8 @@ def train(
 def _estimator(task: str, given: dict[str, Any], options: list[str]) -> Any:
     from cofire import SparseMLPClassifier, SparseMLPRegressor
 
+    if task == "regression" and "label_smoothing" in given:
+        raise ValueError("--label-smoothing is for classes: this task is regression.")
     kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
     estimator = kinds[task](**given)
     return estimator.set_params(**parsed_options(options, estimator))

@@ -1,6 +1,8 @@
 """SparseMLPClassifier: takes the place of scikit-learn's MLPClassifier."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from numbers import Real
 from os import PathLike
 from typing import Any, Self
 
@@ -8,7 +10,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils import column_or_1d
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +22,7 @@ from cofire.estimators.inputs import naming, refuse_disguised
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
 from cofire.similarity import Similarity
+from cofire.state import Settings
 
 
 class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
@@ -57,6 +60,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     drop_fraction : float
         Share of each layer's connections that is replaced before every epoch but the
         first.
+    drop_schedule : {"constant", "cosine"}
+        Whether that share stays, or falls to 0 over max_iter.
     solver : {"sgd", "adam"}
     alpha : float
         Strength of the L2 penalty alpha / 2 * ||W||^2 on weights (not biases). Unlike
@@ -84,6 +89,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         With validation data, end with the network (weights and topology) of the best
         validated epoch.
     class_weight : dict, "balanced" or None
+    label_smoothing : float
+        Train towards targets that are less sure: this share of each is spread evenly
+        over all classes (of a multi-label answer, it is moved to 1/2). `loss_` and
+        `loss_curve_` are the losses of these targets, validation losses are not.
     warm_start : bool
         Let `fit` go on with the network of the fit before, for max_iter more epochs.
     random_state : int, RandomState or None
@@ -96,6 +105,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     augmentation : cofire.Augmentation, optional
         For rows that are images: training sees them flipped and shifted at random,
         otherwise in every epoch. X must not be sparse.
+    input_dropout : float
+        In training each value of a row is 0 with this probability, drawn afresh in
+        every epoch, and otherwise multiplied by 1 / (1 - input_dropout).
     checkpoint : path of a folder, optional
         Where `fit` writes its state every 10 epochs and at the end. The same fit again
         (data, parameters, random_state) goes on where it was cut off, to the bit;
@@ -136,6 +148,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     _parameter_constraints = {
         **BaseSparseMLP._parameter_constraints,
         "class_weight": [StrOptions({"balanced"}), dict, list, None],
+        "label_smoothing": [Interval(Real, 0, 1, closed="left")],
     }
 
     def __init__(
@@ -150,6 +163,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         with_replacement: bool = False,
         init: str = "normal",
         drop_fraction: float = 0.2,
+        drop_schedule: str = "constant",
         solver: str = "sgd",
         alpha: float = 1e-4,
         decoupled_decay: bool = False,
@@ -169,11 +183,13 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         n_iter_no_change: int = 40,
         restore_best: bool = True,
         class_weight: Any = None,
+        label_smoothing: float = 0.0,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
         augmentation: Augmentation | None = None,
+        input_dropout: float = 0.0,
         checkpoint: str | PathLike[str] | None = None,
         callbacks: Any = (),
         verbose: int = 0,
@@ -188,6 +204,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             with_replacement=with_replacement,
             init=init,
             drop_fraction=drop_fraction,
+            drop_schedule=drop_schedule,
             solver=solver,
             alpha=alpha,
             decoupled_decay=decoupled_decay,
@@ -211,11 +228,13 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
             n_jobs=n_jobs,
             similarity=similarity,
             augmentation=augmentation,
+            input_dropout=input_dropout,
             checkpoint=checkpoint,
             callbacks=callbacks,
             verbose=verbose,
         )
         self.class_weight = class_weight
+        self.label_smoothing = label_smoothing
 
     @with_callbacks
     def partial_fit(
@@ -310,6 +329,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
 
     def _n_outputs(self) -> int:
         return len(self.classes_)
+
+    def _settings(self) -> Settings:
+        return replace(super()._settings(), label_smoothing=float(self.label_smoothing))
 
     def _class_weights(self, y: Any, weight: np.ndarray | None) -> np.ndarray | None:
         if self.class_weight is None:

@@ -15,7 +15,7 @@ from cofire.errors import unknown_name
 from cofire.methods import METHODS, Method, make_method
 from cofire.network import ACTIVATIONS
 from cofire.optimizers import SGD, Adam, Optimizer
-from cofire.schedules import SCHEDULES
+from cofire.schedules import DROP_SCHEDULES, SCHEDULES
 from cofire.similarity import SIMILARITIES, Similarity, make_similarity
 from cofire.state import Settings
 from cofire.threads import n_threads
@@ -32,6 +32,7 @@ CHOICES = {
     "activation": ACTIVATIONS,
     "init": INITS,
     "solver": ("sgd", "adam"),
+    "drop_schedule": DROP_SCHEDULES,
     "last_batch": ("train", "drop"),
     "learning_rate": SCHEDULES,
     "similarity": tuple(SIMILARITIES),
@@ -61,6 +62,7 @@ class SparseMLPParameters(BaseEstimator):
         "with_replacement": ["boolean"],
         "init": [str],
         "drop_fraction": [Interval(Real, 0, 1, closed="left")],
+        "drop_schedule": [str],
         "solver": [str],
         "alpha": [Interval(Real, 0, None, closed="left")],
         "decoupled_decay": ["boolean"],
@@ -84,6 +86,7 @@ class SparseMLPParameters(BaseEstimator):
         "n_jobs": [Integral, None],
         "similarity": [str, Similarity],
         "augmentation": [Augmentation, None],
+        "input_dropout": [Interval(Real, 0, 1, closed="left")],
         "checkpoint": [str, PathLike, None],
         "callbacks": ["array-like"],
         "verbose": ["verbose"],
@@ -101,6 +104,7 @@ class SparseMLPParameters(BaseEstimator):
         with_replacement: bool,
         init: str,
         drop_fraction: float,
+        drop_schedule: str,
         solver: str,
         alpha: float,
         decoupled_decay: bool,
@@ -124,6 +128,7 @@ class SparseMLPParameters(BaseEstimator):
         n_jobs: int | None,
         similarity: str | Similarity,
         augmentation: Augmentation | None,
+        input_dropout: float,
         checkpoint: str | PathLike[str] | None,
         callbacks: Any,
         verbose: int,
@@ -137,6 +142,7 @@ class SparseMLPParameters(BaseEstimator):
         self.with_replacement = with_replacement
         self.init = init
         self.drop_fraction = drop_fraction
+        self.drop_schedule = drop_schedule
         self.solver = solver
         self.alpha = alpha
         self.decoupled_decay = decoupled_decay
@@ -160,6 +166,7 @@ class SparseMLPParameters(BaseEstimator):
         self.n_jobs = n_jobs
         self.similarity = similarity
         self.augmentation = augmentation
+        self.input_dropout = input_dropout
         self.checkpoint = checkpoint
         self.callbacks = callbacks
         self.verbose = verbose
@@ -281,6 +288,7 @@ class SparseMLPParameters(BaseEstimator):
         return Settings(
             method=self._method(),
             drop_fraction=self.drop_fraction,
+            drop_schedule=self.drop_schedule,
             batch_size=min(int(self.batch_size), 2**62),  # the engine has 64 bits
             drop_last=self.last_batch == "drop",
             shuffle=self.shuffle,
@@ -292,4 +300,5 @@ class SparseMLPParameters(BaseEstimator):
             alpha=0.0 if self.decoupled_decay else self.alpha,
             similarity=make_similarity(self.similarity),
             augmentation=self.augmentation,
+            input_dropout=float(self.input_dropout),
         )

@@ -27,7 +27,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
     inside, so that the learning rate does not depend on their unit: the network works
     in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
-    Parameters and attributes are those of `SparseMLPClassifier`, without the classes;
+    Parameters and attributes are those of `SparseMLPClassifier`, but for its classes;
     the default solver is "adam" with a rate of 0.001, which does not diverge where a
     user forgot to scale (docs/decisions/0004).
 
@@ -55,6 +55,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         with_replacement: bool = False,
         init: str = "normal",
         drop_fraction: float = 0.2,
+        drop_schedule: str = "constant",
         solver: str = "adam",
         alpha: float = 1e-4,
         decoupled_decay: bool = False,
@@ -78,6 +79,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
         augmentation: Augmentation | None = None,
+        input_dropout: float = 0.0,
         checkpoint: str | PathLike[str] | None = None,
         callbacks: Any = (),
         verbose: int = 0,
@@ -92,6 +94,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
             with_replacement=with_replacement,
             init=init,
             drop_fraction=drop_fraction,
+            drop_schedule=drop_schedule,
             solver=solver,
             alpha=alpha,
             decoupled_decay=decoupled_decay,
@@ -115,6 +118,7 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
             n_jobs=n_jobs,
             similarity=similarity,
             augmentation=augmentation,
+            input_dropout=input_dropout,
             checkpoint=checkpoint,
             callbacks=callbacks,
             verbose=verbose,
