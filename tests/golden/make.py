@@ -105,6 +105,9 @@ MODELS = {
     "linear": lambda: regressor(X[:, :2], similarity="linear"),
     # beside that
     "images": lambda: classifier(augmentation=Augmentation(2, 3, shift=0.4)),
+    "smoothed-labels": lambda: classifier(COLUMNS, label_smoothing=0.1),
+    "input-dropout": lambda: regressor(X[:, 0], input_dropout=0.25),
+    "drop-schedule": lambda: classifier(drop_schedule="cosine", max_iter=3),
     "feature-names": lambda: classifier(rows=pd.DataFrame(X, columns=list("abcdeß"))),
     "early-stopping": lambda: classifier(
         early_stopping=True, n_iter_no_change=2, max_iter=9, validation_fraction=0.3
