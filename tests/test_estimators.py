@@ -167,7 +167,13 @@ def test_attributes_after_a_fit(of, method):
     if method == "dense":
         assert model.density_ == 1
     else:  # 1.5 * (n_in + n_out), at most full
-        assert [w.nnz for w in model.coefs_] == [33, 27, {3: 16, 1: 8}[n_out]]
+        budget = [33, 27, {3: 16, 1: 8}[n_out]]
+        counts = [w.nnz for w in model.coefs_]
+        if METHODS[method].shrinks:
+            assert all(n <= most for n, most in zip(counts, budget, strict=True))
+            assert counts[-1] == budget[-1]
+        else:
+            assert counts == budget
 
 
 def test_a_density_is_met_to_one_connection():

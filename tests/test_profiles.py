@@ -8,13 +8,22 @@ from estimator_cases import classes
 PROFILES = (profiles.MASKED, profiles.SPARSE)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", [*PROFILES, profiles.HOUSE])
 def test_a_profile_is_made_of_parameters(profile):
     known = inspect.signature(SparseMLPClassifier).parameters
     assert set(profile) < set(known)
     # What tells runs of one protocol apart is not in it.
     free = {"hidden_layer_sizes", "method", "epsilon", "random_state", "n_jobs"}
     assert not free & set(profile)
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_trains_by_our_protocol(name):
+    X, y = classes(n=150)
+    how = profiles.HOUSE | {"max_iter": 3}
+    model = SparseMLPClassifier((10, 8), method=name, random_state=0, **how)
+    model.fit(X[30:], y[30:], X_val=X[:30], y_val=y[:30])
+    assert len(model.history_) == 3
 
 
 def test_the_two_protocols_differ_where_the_programs_did():

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import NormalDist
 
 import numpy as np
 
@@ -197,7 +198,7 @@ def _find(
         epoch=progress.epoch,
         score=search.score,
         ties=search.ties,
-        gate=[search.gate] * (len(layers) - 1) + [None],
+        gate=_gates(search.false_alarms, layers, dropped),
         sharpness=search.sharpness,
         targets=data.targets if search.score == "gradient" else None,
         sample_weight=data.sample_weight,
@@ -208,6 +209,21 @@ def _find(
     similarity = Exact() if search.score == "gradient" else settings.similarity
     factor = progress.history[-1].get("candidate_factor") if progress.history else None
     return similarity.find(pairs, (lambda: data.rarity) if all_rows else None, factor)
+
+
+def _gates(
+    false_alarms: float | None, layers: list[SparseLayer], dropped: list[np.ndarray]
+) -> list[float | None]:
+    """Per layer the standard errors that a correlation must exceed: see `Search`."""
+
+    def gate(layer: SparseLayer, n_dropped: int) -> float | None:
+        if false_alarms is None or 2 * (layer.nnz - n_dropped) < layer.n_out:
+            return None
+        share = min(false_alarms / (layer.n_in * layer.n_out), 1.0)
+        return -NormalDist().inv_cdf(share / 2)
+
+    gates = [gate(a, len(b)) for a, b in zip(layers, dropped, strict=True)]
+    return [*gates[:-1], None]
 
 
 def _rows(

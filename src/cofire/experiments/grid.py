@@ -13,9 +13,10 @@ from cofire.plain import canonical
 PROFILES: dict[str, dict[str, Any]] = {
     "masked": profiles.MASKED,
     "sparse": profiles.SPARSE,
+    "house": profiles.HOUSE,
     "default": {},
 }
-"""How a network is trained: the paper's two protocols, or the estimator's defaults."""
+"""How a network is trained: the paper's two protocols, ours, the defaults."""
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,11 @@ class Search:
     each time, the "last_batch" of the epoch before, the "next_batch" or a
     "random_batch".
     ties: among equals "random" ones, or the lowest in the "index" order.
-    gate: of correlations (score "pearson"), how many standard errors they must exceed,
-    so that fewer may be found than were dropped; None: none. The output layer has no
-    gate.
+    false_alarms: of correlations (score "pearson"), what chance does not explain: they
+    must be so large that if no two neurons of a layer were related, this many pairs of
+    them would be expected to pass. So fewer may be found than were dropped. None: all
+    may. The output layer has no such gate, and neither has a layer that would be left
+    with less than half a connection for each of its outputs.
     sharpness: of correlations, 0 for the highest; else places are drawn with chances in
     proportion to this power of them.
     """
@@ -45,7 +47,7 @@ class Search:
     score: str = "cosine"
     rows: str | float = "all"
     ties: str = "random"
-    gate: float | None = None
+    false_alarms: float | None = None
     sharpness: int = 0
 
     def __post_init__(self) -> None:
@@ -56,16 +58,19 @@ class Search:
                 f"rows must be one of {', '.join(map(repr, ROWS))}, a share in (0, 1] "
                 f"or a whole number of rows from 1 on, got {self.rows!r}"
             )
-        if self.gate is not None and not 0 <= self.gate < np.inf:
-            raise ValueError(f"gate must be None or from 0 on, got {self.gate!r}")
+        if self.false_alarms is not None and not 0 < self.false_alarms < np.inf:
+            raise ValueError(
+                f"false_alarms must be None or above 0, got {self.false_alarms!r}"
+            )
         if not isinstance(self.sharpness, int) or not 0 <= self.sharpness <= 64:
             raise ValueError(
                 f"sharpness must be a whole number in [0, 64], got {self.sharpness!r}"
             )
-        if self.score != "pearson" and (self.gate is not None or self.sharpness):
+        gated = self.false_alarms is not None
+        if self.score != "pearson" and (gated or self.sharpness):
             raise ValueError(
-                f"score={self.score!r}: gate and sharpness are for correlations "
-                "(score='pearson')"
+                f"score={self.score!r}: false_alarms and sharpness are for "
+                "correlations (score='pearson')"
             )
 
 

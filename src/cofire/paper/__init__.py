@@ -2,12 +2,13 @@
 
 from cofire.errors import unknown_name
 from cofire.paper.fair import FAIR
+from cofire.paper.house import HOUSE
 from cofire.paper.items import PAPER_ITEMS, Choice, Item
 
 __all__ = ["ITEMS", "Choice", "Item", "item_named"]
 
-ITEMS: dict[str, Item] = {**PAPER_ITEMS, FAIR.name: FAIR}
-"""By name: the paper's tables and figures, and two that go beyond it."""
+ITEMS: dict[str, Item] = {**PAPER_ITEMS, FAIR.name: FAIR, HOUSE.name: HOUSE}
+"""By name: the paper's tables and figures, and some that go beyond it."""
 
 
 def item_named(name: str) -> Item:
