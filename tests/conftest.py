@@ -2,6 +2,12 @@
 
 import signal
 
+from hypothesis import settings
+
 # A shell starts its background jobs deaf to Ctrl-C, and so are their children; tests
 # that press it are to be heard there too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Machines are shared and noisy: no example has to end in time.
+settings.register_profile("cofire", deadline=None)
+settings.load_profile("cofire")
