@@ -13,6 +13,7 @@ from cofire.paper.claims import claims_table, with_any_options
 from cofire.paper.costs import cost_figures, cost_table
 from cofire.paper.fair import Fair, diverged, fair_table
 from cofire.paper.figures import Figures
+from cofire.paper.house import house_tables
 from cofire.paper.items import FIVE_METHODS, Choice, Item
 from cofire.paper.published import rows
 from cofire.paper.summary import all_cells, all_runs, summary_page
@@ -140,6 +141,8 @@ def _tables(item: Item, cells: Cells, about: str) -> list[Table]:
     if isinstance(item, Fair):
         own = [result for found in cells.values() for result in found.results]
         return [fair_table(own, about)]
+    if item.name == "house":
+        return house_tables(cells, about)
     if item.published is not None:
         made = [tables.accuracy_table(item, cells, about)]
         return made + [tables.density_table(cells)] if item.name == "table2" else made

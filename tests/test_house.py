@@ -1,0 +1,82 @@
+"""The proof of the house method, out of runs that are made up."""
+
+import numpy as np
+
+from cofire.experiments import Cell
+from cofire.experiments.results import Result
+from cofire.paper.cells import Gathered
+from cofire.paper.house import HOUSE, best_printed, house_tables
+from cofire.paper.items import Choice
+
+
+def gathered(method, percents, *, profile="house", epsilon=1.0, data="madelon"):
+    cell = Cell(data, method, 1000, epsilon, profile)
+    results = [
+        Result(
+            score=p / 100,
+            validation_score=p / 100,
+            best_epoch=1,
+            connections=5000,
+            density=0.002,
+            seconds=1.0,
+            curves={},
+            receipt={},
+            notes={"sizes": [500, 1000, 1000, 1000, 2]},
+            run=cell.run(seed),
+        )
+        for seed, p in enumerate(percents)
+    ]
+    return {cell: Gathered(cell, results)}
+
+
+def column(table, name):
+    return [row[list(table.columns).index(name)] for row in table.rows]
+
+
+def test_the_runs_are_those_of_the_proof():
+    runs = HOUSE.runs(Choice())
+    cells = {run.cell for run in runs}
+    ours = {c for c in cells if c.method == "cofire"}
+    assert {c.profile for c in ours} == {"house"}
+    tabular = [c for c in ours if c.data in ("madelon", "isolet") and c.epsilon >= 1]
+    assert len(tabular) == 18
+    assert {c.data for c in ours if c.epsilon == 0.5} == {
+        *("madelon", "isolet", "mnist", "fashion_mnist", "pcmac", "basehock")
+    }
+    assert len({run.seed for run in runs}) == 15
+    # The rivals by either protocol.
+    for profile in ("house", "masked"):
+        assert {c.method for c in cells if c.profile == profile} >= {
+            *("set", "ctre_seq", "ctre_sim")
+        }
+
+
+def test_a_clear_difference_to_the_paper_is_marked_and_a_small_one_is_not():
+    _, theirs = best_printed("madelon", 1000, 1.0)
+    noise = np.linspace(-1, 1, 15)
+    for shift, mark in ((8, "above"), (0, "equal"), (-8, "below")):
+        table, _ = house_tables(gathered("cofire", theirs.mean + shift + noise), "")
+        assert column(table, "mark") == [mark]
+        assert abs(column(table, "difference")[0] - shift) < 1e-9
+        assert column(table, "budget") == [1500 + 2000 + 2000 + 1002]
+        assert f"{int(shift >= 0)} of 1 cells are at or above" in table.caption
+
+
+def test_a_cell_that_the_paper_lacks_has_no_mark():
+    assert best_printed("madelon", 1000, 0.5) is None
+    table, _ = house_tables(gathered("cofire", [80, 81], epsilon=0.5), "")
+    assert column(table, "mark") == column(table, "paper's best") == [None]
+
+
+def test_the_best_rival_of_either_protocol_counts():
+    cells = (
+        gathered("cofire", [88, 89, 90])
+        | gathered("set", [60, 61, 62])
+        | gathered("ctre_sim", [84, 85, 86], profile="masked")
+    )
+    _, table = house_tables(cells, "")
+    assert column(table, "SET, same settings") == ["61.0 ± 0.8 (3)"]
+    assert column(table, "CTRE_sim, paper's settings") == ["85.0 ± 0.8 (3)"]
+    assert column(table, "CTRE_sim, same settings") == [None]
+    assert column(table, "cofire - best of these")[0].startswith("4 [")
+    assert 0 < column(table, "p, Holm")[0] < 0.05
