@@ -19,7 +19,7 @@ def reproduce(
     items: Annotated[
         list[str] | None,
         typer.Argument(
-            help="table1 ... table10, figure2 ... figure13, cost, fair; all."
+            help="table1 ... table10, figure2 ... figure13, cost, fair, house; all."
         ),
     ] = None,
     list_items: Annotated[
