@@ -97,7 +97,8 @@ sanitize-memory: .venv-sanitize/ready
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python $(SANITIZED) \
-	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_gradients.py tests/test_augmentation.py) $(ARGS)
+	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_correlations.py tests/test_gradients.py \
+	  tests/test_augmentation.py tests/test_input_dropout.py tests/test_label_smoothing.py) $(ARGS)
 
 # The tests with several threads, but not those that measure time or memory. A race ends
 # the run with status 66 and is printed.
@@ -106,7 +107,7 @@ sanitize-threads: .venv-sanitize-threads/ready
 	TSAN_OPTIONS="suppressions=tests/native/tsan.supp exitcode=66" \
 	.venv-sanitize-threads/bin/python $(SANITIZED) --timeout=1800 \
 	  -k "not interrupt and not peak and not memory" \
-	  tests/test_engine_threads.py tests/test_search.py tests/test_similarity.py \
+	  tests/test_engine_threads.py tests/test_search.py tests/test_similarity.py tests/test_correlations.py \
 	  tests/test_augmentation.py tests/reliability/test_concurrent_predict.py $(ARGS)
 
 clean:
