@@ -40,7 +40,7 @@ from cofire.similarity import (
     screened,
 )
 from cofire.similarity.base import ENOUGH_FIRINGS, sample_rows
-from cofire.similarity.deck import RARE
+from cofire.similarity.deck import MOST_BYTES, RARE
 from cofire.state import Progress, Settings, TrainingData
 from cofire.topology.create import create_network
 from cofire.training import train
@@ -724,6 +724,13 @@ def test_a_deck_has_every_row_once_and_those_with_a_rare_feature_first():
     # No more than an eighth is rare, and none may be.
     assert deck_of(case, rarity=np.full(n, 3)).n_sure == n // 8 // 64 * 64
     assert deck_of(case, rarity=np.full(n, n)).n_sure == 0
+
+
+def test_a_large_copy_is_not_made():
+    rows = engine.Rows(np.zeros((64, 1024), np.float32))
+    assert Deck.is_worthwhile(rows, MOST_BYTES // 2048)
+    assert not Deck.is_worthwhile(rows, MOST_BYTES // 2048 + 1)
+    assert not Deck.is_worthwhile(engine.Rows(np.zeros((64, 2), np.uint8)), 64)
 
 
 def with_deck(case, similarity, **changes):

@@ -12,7 +12,7 @@ from cofire.methods import Grown, Search, UpdateContext
 from cofire.network import SparseNetwork
 from cofire.randomness import stream
 from cofire.schedules import drop_fraction
-from cofire.similarity import Exact, Found
+from cofire.similarity import Deck, Exact, Found
 from cofire.state import Progress, Record, Settings, TrainingData
 from cofire.topology.places import without
 from cofire.topology.rewire import rewire
@@ -203,12 +203,16 @@ def _find(
         targets=data.targets if search.score == "gradient" else None,
         sample_weight=data.sample_weight,
         n_threads=settings.n_threads,
-        deck=(lambda: data.deck) if all_rows and data.rows.is_dense else None,
+        deck=(lambda: data.deck) if all_rows and _has_deck(data) else None,
     )
     # Gradients are those of one batch: nothing is to be saved there.
     similarity = Exact() if search.score == "gradient" else settings.similarity
     factor = progress.history[-1].get("candidate_factor") if progress.history else None
     return similarity.find(pairs, (lambda: data.rarity) if all_rows else None, factor)
+
+
+def _has_deck(data: TrainingData) -> bool:
+    return Deck.is_worthwhile(data.rows, len(data.row_ids))
 
 
 def _gates(

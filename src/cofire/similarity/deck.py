@@ -9,6 +9,7 @@ from cofire.engine import TILE
 from cofire.randomness import stream
 
 RARE = 64  # rows that share a feature
+MOST_BYTES = 2**25  # of a copy: it saves a twentieth of a search
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +23,11 @@ class Deck:
     sample_weight: np.ndarray | None
     n_sure: int
     """So many rows, full tiles, have a rare feature and belong to every sample."""
+
+    @staticmethod
+    def is_worthwhile(rows: engine.Rows, n_rows: int) -> bool:
+        """Whether the copy is small; rows that are not floats are never copied."""
+        return rows.is_dense and 2 * n_rows * rows.native.n_features <= MOST_BYTES
 
     @classmethod
     def of(
