@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -218,7 +219,8 @@ def test_doctor_speaks_plainly(monkeypatch):
 
 
 @pytest.fixture
-def signals_restored():
+def signals_restored(monkeypatch):
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     before = {n: signal.getsignal(n) for n in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in before.items():
@@ -240,7 +242,19 @@ def interrupted():
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("command", [interrupted, swallowed, ended])
+def ignored():
+    """Interrupted where Python only prints exceptions: the interrupt comes again."""
+
+    class Dies:
+        def __del__(self):
+            signal.raise_signal(signal.SIGINT)
+
+    Dies()
+    for _ in range(1000):
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("command", [interrupted, swallowed, ended, ignored])
 def test_what_is_interrupted_ends_with_a_word(
     command, monkeypatch, capsys, signals_restored
 ):
@@ -259,3 +273,17 @@ def test_other_errors_and_ends_are_what_they_were(monkeypatch, signals_restored)
     with pytest.raises(SystemExit) as end:
         cofire.cli.main()
     assert end.value.code == 3
+
+
+def test_other_errors_that_python_ignores_are_printed(
+    monkeypatch, capsys, signals_restored
+):
+    class Breaks:
+        def __del__(self):
+            raise ValueError("lost")
+
+    monkeypatch.setattr(cofire.cli, "app", lambda arguments: Breaks() and None)
+    with pytest.raises(SystemExit) as end:
+        cofire.cli.main()
+    assert end.value.code == 0
+    assert "ValueError: lost" in capsys.readouterr().err

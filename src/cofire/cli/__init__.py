@@ -1,7 +1,9 @@
 """The command line: one file a command, heavy imports inside the commands."""
 
+import _thread
 import signal
 import sys
+import threading
 from typing import Annotated
 
 import typer
@@ -71,6 +73,17 @@ def _follows_an_interrupt(error: BaseException | None) -> bool:
     return error is not None
 
 
+def _interrupt_again(swallowed: "sys.UnraisableHookArgs") -> None:
+    """Where Python can only ignore an interrupt, as within an import, it comes anew."""
+    if swallowed.exc_type is KeyboardInterrupt:
+        # A moment later: here it would be ignored again.
+        timer = threading.Timer(0.02, _thread.interrupt_main)
+        timer.daemon = True
+        timer.start()
+    else:
+        sys.__unraisablehook__(swallowed)
+
+
 def main() -> None:
     """Run the command line."""
     # A terminal that lacks a character gets a question mark, not a traceback.
@@ -79,6 +92,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     # Who stops a service or a job sends SIGTERM: it ends the way Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    sys.unraisablehook = _interrupt_again
     try:
         app(spread_lists(sys.argv[1:]))
         code: int | str | None = 0

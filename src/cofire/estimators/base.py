@@ -4,7 +4,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from copy import copy
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse
@@ -28,6 +28,9 @@ from cofire.state import Progress, Settings, TrainingData
 from cofire.topology.create import create_network
 from cofire.topology.density import full_counts
 from cofire.training import train
+
+if TYPE_CHECKING:
+    from cofire.checkpoints import FitCheckpoints
 
 
 class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
@@ -139,16 +142,9 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
                 watcher.on_train_begin(self, progress, n_epochs)
                 # Checkpoints stay last: they keep what the others remember.
                 watchers.insert(-1, watcher)
-            try:
-                train(progress, data, settings, watchers, n_epochs=n_epochs)
-                if progress.best_network is not None and settings.restore_best:
-                    rest = progress.optimizer.at_rest(progress.best_network)
-                    progress.network, progress.optimizer = progress.best_network, rest
-                if not checkpoints.finished:
-                    checkpoints.write(progress, finished=True)
-            finally:
-                # Also after an interrupt or a divergence: what was trained can be used.
-                self._finish(progress, settings)
+            # A `try` of its own within this one would have an instruction that neither
+            # covers, and an interrupt there would leave an estimator of two halves.
+            self._train(progress, data, settings, watchers, checkpoints, n_epochs)
         except BaseException:
             # A refused argument, or an interrupt before there was anything to use,
             # leaves the estimator as it was.
@@ -159,6 +155,27 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             for watcher in watchers:
                 watcher.on_train_end(progress)
         return self
+
+    def _train(
+        self,
+        progress: Progress,
+        data: TrainingData,
+        settings: Settings,
+        watchers: list[Callback],
+        checkpoints: "FitCheckpoints",
+        n_epochs: int,
+    ) -> None:
+        """Train, and be fitted however it ends."""
+        try:
+            train(progress, data, settings, watchers, n_epochs=n_epochs)
+            if progress.best_network is not None and settings.restore_best:
+                rest = progress.optimizer.at_rest(progress.best_network)
+                progress.network, progress.optimizer = progress.best_network, rest
+            if not checkpoints.finished:
+                checkpoints.write(progress, finished=True)
+        finally:
+            # Also after an interrupt or a divergence: what was trained can be used.
+            self._finish(progress, settings)
 
     def _refuse_validation_in_partial_fit(self) -> None:
         self._check_parameters()
