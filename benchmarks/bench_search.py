@@ -100,8 +100,10 @@ def search_of(network, rows, n_rows, seed=0, epoch=1):
 def as_in_a_fit(search):
     """The search with what a fit makes once of its rows; and their rarity."""
     rarity = search.rows.rarity(search.row_ids)
-    deck = Deck.of(search.rows, search.row_ids, rarity, None)
-    return replace(search, deck=lambda: deck), lambda: rarity
+    if Deck.is_worthwhile(search.rows, len(search.row_ids)):
+        deck = Deck.of(search.rows, search.row_ids, rarity, None)
+        search = replace(search, deck=lambda: deck)
+    return search, lambda: rarity
 
 
 # ---- the plain way, in NumPy ---------------------------------------------------------
