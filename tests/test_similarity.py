@@ -467,7 +467,9 @@ def test_the_recall_that_is_asked_for_is_that_of_many_searches(recall):
         truth.append(np.average(true_recall(case, found.places), weights=case.n_wanted))
         told.append(np.average(found.recall, weights=case.n_wanted))
     assert np.mean(truth) >= recall
-    assert np.mean(told) == pytest.approx(np.mean(truth), abs=0.3 * (1 - recall))
+    # Told is rather too little than too much.
+    over = np.mean(told) - np.mean(truth)
+    assert -0.4 * (1 - recall) < over < 0.2 * (1 - recall)
 
 
 def rare_pairs(n_rows=24_000, n_pairs=40, n_others=100):

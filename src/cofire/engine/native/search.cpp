@@ -81,7 +81,7 @@ public:
         const Sketch sketch(plan_, sample, request_, tile_size_, kSketchColumns / tile_size_,
                             workers_);
         // The race may miss more: there it is rows that a better one costs.
-        const double racing = 0.9 * (1.0 - how.recall), screening = 0.2 * (1.0 - how.recall);
+        const double racing = 0.8 * (1.0 - how.recall), screening = 0.2 * (1.0 - how.recall);
         Race race(layers_, plan_.activation, loss_, rows_, request_, how.n_sure, tile_size_, racing,
                   workers_);
 
