@@ -158,11 +158,13 @@ def _checked(growth: Grown, dropped: np.ndarray, settings: Settings) -> Grown:
     if not isinstance(growth, Grown):
         raise TypeError(f"{name}.grow must return a Grown, got {type(growth).__name__}")
     places = np.asarray(growth.places)
-    enough = len(places) <= n if settings.method.shrinks else len(places) == n
-    if places.dtype.kind not in "iu" or not enough:
+    shrinks = settings.method.shrinks
+    right = len(places) <= n if shrinks else len(places) == n
+    if places.dtype.kind not in "iu" or not right:
         raise ValueError(
-            f"{name}.grow must return {n} whole numbers, as many places as were "
-            f"dropped, got {len(places)} of {places.dtype}"
+            f"{name}.grow must return {'at most ' if shrinks else ''}{n} whole "
+            f"numbers, as many places as were dropped, got {len(places)} of "
+            f"{places.dtype}"
         )
     if not 0 <= growth.n_random <= len(places):
         raise ValueError(

@@ -1,5 +1,5 @@
-// What signals are compared about: zero, or each neuron's mean, which makes Pearson's correlation of
-// a cosine.
+// What signals are compared about: zero, or each neuron's mean, which makes a cosine Pearson's
+// correlation.
 #pragma once
 
 #include <cstdint>

@@ -33,7 +33,7 @@ struct SearchRequest {
     std::vector<int64_t> n_wanted;         // per layer; 0: the layer is left out
     Metric metric = Metric::cosine;
     Ties ties = Ties::random;
-    std::vector<double> gate;  // per layer: standard errors that a correlation must exceed; < 0: none
+    std::vector<double> gate;  // per layer: standard errors to exceed; < 0: none
     int sharpness = 0;         // 0: the best; else a draw by this power of the score (draw.hpp)
     Targets targets;               // for gradients
     uint64_t seed = 0, epoch = 0;  // of the lots that decide ties
