@@ -238,6 +238,32 @@ def test_the_papers_data_can_be_split_anew():
     assert np.allclose(X.std(axis=0), 1, atol=1e-3)
 
 
+def test_the_papers_rows_can_have_another_scale():
+    paper, standard, minmax = (
+        paper_parts("madelon", scale=scale) for scale in (None, "standard", "minmax")
+    )
+    for (X, y), (X_same, y_same), (X_other, _) in zip(
+        paper, standard, minmax, strict=True
+    ):
+        assert np.array_equal(X, X_same) and np.array_equal(y, y_same)
+        assert X_other.dtype == np.float32 and not np.array_equal(X, X_other)
+    fitted_on = np.concatenate([minmax[0][0], minmax[1][0]])
+    assert (fitted_on.min(axis=0) == 0).all() and (fitted_on.max(axis=0) == 1).all()
+    with pytest.raises(ValueError, match="scale"):
+        paper_parts("madelon", scale="log")
+
+
+@pytest.mark.parametrize("name", ["pcmac", "basehock"])
+def test_standardised_texts_stay_sparse(name, data_folder):
+    raw = load(data_folder(name))
+    (X, _), (X_val, _), _ = paper_parts(name, scale="standard")
+    X = scipy.sparse.vstack([X, X_val])
+    assert X.nnz == raw.X_train.nnz
+    spread = np.sqrt((X**2).mean(axis=0) - X.mean(axis=0) ** 2)
+    used = X.max(axis=0).toarray().ravel() > 0
+    assert np.allclose(spread[used], 1, atol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["pcmac", "basehock"])
 def test_texts_as_the_paper_has_them(name, data_folder):
     raw, data = load(data_folder(name)), paper_data(name)

@@ -432,6 +432,25 @@ def test_a_run_is_what_one_would_do_by_hand():
     assert found.notes["rows"] == [1800, 200, 600]
 
 
+def test_without_restore_best_a_run_has_the_score_of_its_last_epoch():
+    run = replace(RUN, epochs=12)
+    kept = execute(run)
+    last = execute(replace(run, options='{"restore_best":false}'))
+    assert kept.best_epoch < last.best_epoch == run.epochs  # else this shows nothing
+    assert last.score == pytest.approx(kept.curves["test_score"][-1])
+    assert last.validation_score == pytest.approx(kept.curves["validation_score"][-1])
+    assert last.notes["best_validated_score"] == kept.score
+
+
+def test_a_run_says_how_its_features_are_scaled():
+    by_the_paper, same, other = (
+        execute(replace(RUN, options=options))
+        for options in ("{}", '{"scale":"standard"}', '{"scale":"minmax"}')
+    )
+    same_but_for_time(by_the_paper, same)  # Madelon is standardised there, too
+    assert by_the_paper.curves["loss"].tolist() != other.curves["loss"].tolist()
+
+
 def same_but_for_time(a: Outcome, b: Outcome):
     assert (a.score, a.best_epoch) == (b.score, b.best_epoch)
     assert a.notes == b.notes and a.curves.keys() == b.curves.keys()

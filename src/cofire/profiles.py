@@ -58,10 +58,10 @@ SPARSE: dict[str, Any] = _BOTH | {
 HOUSE: dict[str, Any] = {
     "activation": "relu",
     "init": "small_normal",
-    "drop_fraction": 0.3,
+    "drop_fraction": 0.2,
     "drop_schedule": "cosine",
     "input_dropout": 0.1,
-    "label_smoothing": 0.0,
+    "label_smoothing": 0.05,
     "solver": "sgd",
     "alpha": 5e-4,
     "decoupled_decay": False,
@@ -74,12 +74,14 @@ HOUSE: dict[str, Any] = {
     "nesterovs_momentum": False,
     "max_iter": 500,
     "early_stopping": False,
-    "restore_best": True,
+    "restore_best": False,
     "with_replacement": False,
     "similarity": "screened",
 }
 """What `method="cofire"` was made with, the same for all kinds of data: docs/method.md.
 
-New connections begin larger than the first ones, so that those which were never tested
-go first; both the share that is replaced and the learning rate fall to 0.
+The features are to be standardised (sparse ones divided by their deviation). New
+connections begin larger than the first ones, so that those which were never tested go
+first. Both the share that is replaced and the learning rate fall to 0, and the last
+network is the best: it needs no validation rows.
 """

@@ -7,6 +7,7 @@ import scipy.sparse
 
 from cofire.data.catalog import load
 from cofire.data.dataset import Dataset, Samples
+from cofire.data.scales import origin_and_unit
 from cofire.data.splits import paper_split
 
 Part = tuple[Samples, np.ndarray]
@@ -43,24 +44,28 @@ def paper_scale(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
     return _mean_and_deviation(X) if dataset.name == "madelon" else _low_and_range(X)
 
 
-def paper_parts(name: str, split: int | None = None) -> tuple[Part, Part, Part]:
+def paper_parts(
+    name: str, split: int | None = None, scale: str | None = None
+) -> tuple[Part, Part, Part]:
     """Return the CTRE paper's rows to train on, to validate with and to test with.
 
-    With the number of a `split`, as many rows drawn at random from all of them, scaled
-    in the same way.
+    With the number of a `split`, as many rows drawn at random from all of them. The
+    features have the paper's scale, or one of `cofire.data.scales.SCALES`.
 
     >>> [len(y) for X, y in paper_parts("madelon")]
     [1800, 200, 600]
     """
+    data = paper_rows(name)
     if split is None:
-        data = paper_data(name)
         train, held_out = paper_split(len(data.y_train))
     else:
-        raw = paper_rows(name)
-        share = len(raw.y_test) / (len(raw.y_train) + len(raw.y_test))
-        data = _split_anew(raw, split, share)
-        data = _scaled(data, *paper_scale(data))
+        share = len(data.y_test) / (len(data.y_train) + len(data.y_test))
+        data = _split_anew(data, split, share)
         train, held_out = paper_split(len(data.y_train), seed=split)
+    of_features = (
+        paper_scale(data) if scale is None else origin_and_unit(data.X_train, scale)
+    )
+    data = _scaled(data, *of_features)
     return (
         (data.X_train[train], data.y_train[train]),
         (data.X_train[held_out], data.y_train[held_out]),

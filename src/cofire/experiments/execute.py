@@ -45,7 +45,7 @@ def parameters(run: Run) -> dict[str, Any]:
     """
     settings = dict(PROFILES[run.profile])
     for name, value in json.loads(run.options).items():
-        if name in ("study", "file"):  # what is looked at, not how it is trained
+        if name in ("study", "file", "scale"):  # what is looked at, not how to train
             continue
         both = isinstance(value, dict) and isinstance(settings.get(name), dict)
         settings[name] = settings[name] | value if both else value
@@ -91,6 +91,7 @@ def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outco
     """Read off a fitted model what is worth keeping."""
     history = model.history_
     best = int(np.argmax(model.validation_scores_))
+    kept = best if model.restore_best else len(history) - 1
     inputs = model.network_.layers[0]
     n_rows, size = len(parts.y), model.batch_size
     if model.last_batch == "drop" and n_rows > size:
@@ -102,9 +103,9 @@ def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outco
     }
     switched = [record["epoch"] + 1 for record in history if record["switched"]]
     return Outcome(
-        score=float(monitor.scores[best]),
-        validation_score=float(model.validation_scores_[best]),
-        best_epoch=best + 1,
+        score=float(monitor.scores[kept]),
+        validation_score=float(model.validation_scores_[kept]),
+        best_epoch=kept + 1,
         connections=model.n_connections_,
         density=model.density_,
         seconds=seconds,
@@ -122,6 +123,7 @@ def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outco
             "rows_an_epoch": n_rows,
             "switched_after": switched[0] if switched else None,
             "recall": _lowest_recall(history),
+            "best_validated_score": float(monitor.scores[best]),
         },
     )
 

@@ -32,9 +32,10 @@ class Parts:
 
 def parts_of(run: Run) -> Parts:
     """The rows of a run, read once a process where runs come ordered by data set."""
-    file = json.loads(run.options).get("file")
+    options = json.loads(run.options)
+    file = options.get("file")
     if file is None:
-        return _of_catalogue(run.data, run.split)
+        return _of_catalogue(run.data, run.split, options.get("scale"))
     return _of_file(run.data, run.split or 0, json.dumps(file, sort_keys=True))
 
 
@@ -48,8 +49,8 @@ def file_option(path: Path, options: FileOptions) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=2)
-def _of_catalogue(data: str, split: int | None) -> Parts:
-    (X, y), (X_val, y_val), (X_test, y_test) = paper_parts(data, split)
+def _of_catalogue(data: str, split: int | None, scale: str | None) -> Parts:
+    (X, y), (X_val, y_val), (X_test, y_test) = paper_parts(data, split, scale)
     return Parts("classification", X, y, X_val, y_val, X_test, y_test)
 
 

@@ -26,9 +26,10 @@ EPOCH_CURVES = (
 class Outcome:
     """What one training brought.
 
-    score is the test accuracy (or R^2) of the epoch that validated best, counted from
-    1. curves: `EPOCH_CURVES`, one value an epoch each; `inputs`: connections of each
-    input of the network that was chosen; what a study found.
+    score is the test accuracy (or R^2) of `best_epoch`, counted from 1: the one that
+    validated best, or without `restore_best` the last one. curves: `EPOCH_CURVES`, one
+    value an epoch each; `inputs`: connections of each input of the network that was
+    chosen; what a study found.
     """
 
     score: float

@@ -22,8 +22,8 @@ class Cofire(Method):
     there on, and in the output layer, all pairs pass.
     """
 
-    rows: str | float = 384
-    false_alarms: float | None = 100.0
+    rows: str | float = 768
+    false_alarms: float | None = 3.0
     sharpness: int = 2
     shrinks: ClassVar[bool] = True
 

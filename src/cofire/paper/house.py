@@ -1,5 +1,8 @@
 """The proof of the house method: beside CTRE and SET, by settings fixed beforehand."""
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 from scipy import stats
 
@@ -21,6 +24,8 @@ IMAGES = ("mnist", "fashion_mnist")
 TEXT = ("pcmac", "basehock")
 RIVALS = ("set", "ctre_seq", "ctre_sim")
 SIGNIFICANT = 0.05
+STANDARD: dict[str, Any] = {"scale": "standard"}
+FIRST_SEED = 15  # those before it were the first proof's, by other settings
 
 
 def _ours(
@@ -29,8 +34,13 @@ def _ours(
     hidden: tuple[int, ...] = (1000,),
     epsilon: tuple[float, ...] = (1,),
 ) -> Block:
-    """Runs under our own protocol."""
-    return Block(data, methods, 15, hidden, epsilon, profile="house")
+    """Runs under our own protocol: standardised features, the last epoch's network."""
+    return Block(
+        *(data, methods, 15, hidden, epsilon),
+        profile="house",
+        options=STANDARD,
+        first_seed=FIRST_SEED,
+    )
 
 
 HOUSE = Item(
@@ -90,6 +100,7 @@ def _beside_paper(cells: Cells, about: str) -> Table:
             *(data_name(cell.data), cell.hidden, cell.epsilon),
             MeanSpread(*mean_and_spread(own.percent)),
             float(own.percent.min()),
+            _best_validated(own),
             len(own.results),
             round(float(np.mean([result.connections for result in own.results]))),
             sum(int(n) for n in connections_per_layer(sizes, cell.epsilon)),
@@ -107,30 +118,39 @@ def _beside_paper(cells: Cells, about: str) -> Table:
         p_values.append(found.p)
     p_values = holm(p_values)
     marks = [_mark(d, p) for d, p in zip(differences, p_values, strict=True)]
+    tabular = [own.cell.data in TABULAR for own in _proven(cells)]
+    clear = sum(m == "above" and t for m, t in zip(marks, tabular, strict=True))
     for row, *rest in zip(rows, differences, p_values, marks, strict=True):
         row += rest
     there = [d for d in differences if d is not None]
     tally = (
         f"{sum(d >= 0 for d in there)} of {len(there)} cells are at or above the "
-        f"paper's best, {marks.count('above')} of them significantly; "
+        f"paper's best, {marks.count('above')} of them significantly "
+        f"({clear} on Madelon and Isolet); "
         f"{marks.count('below')} are significantly below."
     )
     return Table(
         "house",
         "The house method beside the paper's best",
         (
-            *("data", "n", "eps", "cofire", "lowest", "seeds"),
+            *("data", "n", "eps", "cofire", "lowest", "best validated", "seeds"),
             *("connections", "budget", "paper's best", "there"),
             *("difference", "p, Holm", "mark"),
         ),
         rows,
-        f"{about} Test accuracy in per cent of the epoch chosen on validation rows: "
-        "mean ± population standard deviation, and the lowest of all seeds. "
+        f"{about} cofire: test accuracy in per cent after the last epoch, mean ± "
+        "population standard deviation, and the lowest of all seeds; best validated: "
+        "the mean of the epochs that validated best. "
         "connections: in the mean, at the end. The paper's best is that of all sparse "
         "methods in its tables 2 and 8. p: Welch's test, Holm-corrected over the "
         f"table. {tally}",
         digits_of={"eps": 1, "p, Holm": 4, "connections": 0, "budget": 0},
     )
+
+
+def _best_validated(own: Gathered) -> float:
+    scores = [result.notes["best_validated_score"] for result in own.results]
+    return 100 * float(np.mean(scores))
 
 
 def _mark(difference: float | None, p: float | None) -> str | None:
@@ -148,8 +168,8 @@ def _beside_rivals(cells: Cells, about: str) -> Table:
     rows: list[list[Value]] = []
     p_values: list[float | None] = []
     for own in _proven(cells):
-        same = {m: _rival(cells, own.cell, m, "house") for m in RIVALS}
-        papers = {m: _rival(cells, own.cell, m, "masked") for m in RIVALS}
+        same = {m: cells.get(replace(own.cell, method=m)) for m in RIVALS}
+        papers = {m: cells.get(_by_the_paper(own.cell, m)) for m in RIVALS}
         others = [*same.values(), *papers.values()]
         logistic = logistic_regression(own.cell.data)
         if not any(others) and logistic is None:
@@ -187,16 +207,16 @@ def _beside_rivals(cells: Cells, about: str) -> Table:
         rows,
         f"{about} Test accuracy in per cent, mean ± population standard deviation "
         "(number of seeds). Same settings: all but the method as for cofire "
-        "(`profiles.HOUSE`). The difference to the best of the six has Welch's "
-        "interval of 95 %; p is that of his test, Holm-corrected over the table. "
-        "Logistic regression is scikit-learn's, with its defaults, on the same rows.",
+        "(`profiles.HOUSE`, standardised features, the last epoch). The difference to "
+        "the best of the six has Welch's interval of 95 %; p is that of his test, "
+        "Holm-corrected over the table. Logistic regression is scikit-learn's, with "
+        "its defaults, on the same rows, by the better of the two scales.",
         digits_of={"eps": 1, "p, Holm": 4},
     )
 
 
-def _rival(cells: Cells, cell: Cell, method: str, profile: str) -> Gathered | None:
-    key = Cell(cell.data, method, cell.hidden, cell.epsilon, profile, cell.epochs)
-    return cells.get(key)
+def _by_the_paper(cell: Cell, method: str) -> Cell:
+    return replace(cell, method=method, profile="masked", options="{}")
 
 
 def _mean(own: Gathered | None) -> Value:
@@ -207,7 +227,10 @@ def _mean(own: Gathered | None) -> Value:
 
 
 def logistic_regression(data: str) -> float | None:
-    """Its test accuracy in per cent, for text that is on this machine."""
+    """Its test accuracy in per cent, for text that is on this machine.
+
+    Features have the paper's scale or are standardised, whichever is better for it.
+    """
     if data not in TEXT:
         return None
     from sklearn.linear_model import LogisticRegression
@@ -216,6 +239,9 @@ def logistic_regression(data: str) -> float | None:
         locate(data)
     except FileNotFoundError:
         return None
-    (X, y), _, (X_test, y_test) = paper_parts(data)
-    model = LogisticRegression(max_iter=2000).fit(X, y)
-    return 100 * float(model.score(X_test, y_test))
+    scores = []
+    for scale in (None, STANDARD["scale"]):
+        (X, y), _, (X_test, y_test) = paper_parts(data, scale=scale)
+        model = LogisticRegression(max_iter=2000).fit(X, y)
+        scores.append(100 * float(model.score(X_test, y_test)))
+    return max(scores)

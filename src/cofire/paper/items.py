@@ -28,7 +28,7 @@ PROGRAM = {"first_update": "index_order", "batch": "random_batch"}
 
 @dataclass(frozen=True)
 class Block:
-    """A grid of runs; `seeds` is their number, from 0 on."""
+    """A grid of runs; `seeds` is their number, from `first_seed` on."""
 
     data: tuple[str, ...]
     methods: tuple[str, ...]
@@ -39,6 +39,7 @@ class Block:
     epochs: int = 500
     options: Mapping[str, Any] = field(default_factory=dict)
     similarity: str = "exact"
+    first_seed: int = 0
 
     def runs(self) -> Iterator[Run]:
         runs = grid(
@@ -46,7 +47,7 @@ class Block:
             methods=self.methods,
             hidden=self.hidden,
             epsilon=self.epsilon,
-            seeds=range(self.seeds),
+            seeds=range(self.first_seed, self.first_seed + self.seeds),
             profile=self.profile,
             epochs=self.epochs,
             options=self.options,
