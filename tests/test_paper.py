@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -166,7 +167,8 @@ def test_quick_is_a_small_part_and_says_so(name):
     choice = Choice(quick=True)
     runs = ITEMS[name].runs(choice)
     assert 0 < len(runs) < len(ITEMS[name].runs(ALL)) or name == "rewiring"
-    assert all(run.epochs <= 60 and run.seed < 2 for run in runs)
+    assert all(run.epochs <= 60 for run in runs)
+    assert max(Counter(run.cell for run in runs).values()) <= 2
     assert {r.method for r in runs} == {r.method for r in ITEMS[name].runs(ALL)}
     assert "REDUCED" in caption(ITEMS[name], choice, runs, [])
     assert "REDUCED" not in caption(ITEMS[name], ALL, runs, [])
