@@ -362,8 +362,12 @@ def test_agreement_has_two_spreads_and_half_a_point():
 def test_agreement_has_welch_s_p_for_raw_values():
     rng = np.random.default_rng(0)
     a, b = rng.normal(50, 2, 5), rng.normal(52, 1, 15)
+    printed = b.mean(), b.std(), 15
     expected = stats.ttest_ind(a, b, equal_var=False).pvalue
-    assert s.agreement(a, b.mean(), b.std(), 15).p == pytest.approx(expected)
+    assert s.agreement(a, *printed).p == pytest.approx(expected)
+    pooled = s.p_of_equal_means(a, *printed, equal_var=True)
+    assert pooled == pytest.approx(stats.ttest_ind(a, b).pvalue)
+    assert pooled != pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

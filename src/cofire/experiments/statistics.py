@@ -201,13 +201,32 @@ class Agreement:
         return self.mark == "agrees"
 
 
+def p_of_equal_means(
+    ours: ArrayLike, mean: float, sd: float, seeds: int, *, equal_var: bool = False
+) -> float | None:
+    """p of Welch's test (of Student's with `equal_var`) against a printed mean.
+
+    The printed spread is taken for the population's, as ours is. None with a single
+    seed on a side or no spread on either.
+    """
+    sample = np.asarray(ours, dtype=float)
+    our_mean, our_sd = mean_and_spread(sample)
+    if min(len(sample), seeds) < 2 or not (sd > 0 or our_sd > 0):
+        return None
+    test = stats.ttest_ind_from_stats(
+        *(our_mean, np.std(sample, ddof=1), len(sample)),
+        *(mean, sd * np.sqrt(seeds / (seeds - 1)), seeds),
+        equal_var=equal_var,
+    )
+    return float(test.pvalue)
+
+
 def agreement(ours: ArrayLike, mean: float, sd: float, seeds: int) -> Agreement:
     """Compare accuracies in per cent with a printed mean, spread and number of seeds.
 
     They agree if the means differ by at most 2 sqrt(sd_paper² + sd_ours²) + 0.5 points:
     noise of both, and half a point for what the paper rounds and leaves open. p is that
-    of Welch's test for equal means, the paper's spread being taken for the population's
-    as ours is; None with a single seed on a side or no spread on either.
+    of Welch's test for equal means: see `p_of_equal_means`.
 
     >>> agreement([54.0, 56.0], mean=54.9, sd=1.0, seeds=15).mark
     'agrees'
@@ -217,14 +236,7 @@ def agreement(ours: ArrayLike, mean: float, sd: float, seeds: int) -> Agreement:
     sample = np.asarray(ours, dtype=float)
     our_mean, our_sd = mean_and_spread(sample)
     difference = our_mean - mean
-    p = None
-    if len(sample) > 1 and seeds > 1 and (sd > 0 or our_sd > 0):
-        test = stats.ttest_ind_from_stats(
-            *(our_mean, np.std(sample, ddof=1), len(sample)),
-            *(mean, sd * np.sqrt(seeds / (seeds - 1)), seeds),
-            equal_var=False,
-        )
-        p = float(test.pvalue)
+    p = p_of_equal_means(sample, mean, sd, seeds)
     if abs(difference) <= 2 * np.hypot(sd, our_sd) + 0.5:
         return Agreement("agrees", difference, p)
     return Agreement("above" if difference > 0 else "below", difference, p)
