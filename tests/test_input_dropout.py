@@ -190,6 +190,41 @@ def test_the_form_of_X_does_not_matter(of):
     assert same_training(one, three)
 
 
+@pytest.mark.parametrize(
+    ("images", "form"),
+    [
+        *((None, form) for form in (np.float32, np.uint8, scipy.sparse.csr_array)),
+        *((IMAGES, form) for form in (np.float32, np.uint8)),
+    ],
+)
+@pytest.mark.parametrize("of", ESTIMATORS)
+def test_rows_of_weight_zero_are_not_counted(of, images, form):
+    """What chance does to a row follows from its number among those that exist."""
+    X, y = data_for(of)
+    X = (8 * X).clip(0, 255).astype(np.uint8)
+    weight = np.ones(len(y))
+    weight[::4] = 0
+    there = weight > 0
+    wild = X.copy()
+    wild[~there] = 255
+    for how in ({"shuffle": False}, {"early_stopping": True}):
+        how |= {"input_dropout": SHARE, "augmentation": images}
+        how |= {"learning_rate_init": 1e-4}
+        weighted = small(of, **how).fit(form(wild), y, sample_weight=weight)
+        fewer = small(of, **how).fit(form(X[there]), y[there])
+        assert same_training(weighted, fewer)
+
+
+@pytest.mark.parametrize("of", ESTIMATORS)
+def test_images_of_weight_zero_are_not_counted(of):
+    X, y = data_for(of)
+    weight = np.ones(len(y))
+    weight[:50] = 0
+    how = {"augmentation": IMAGES, "shuffle": False}
+    weighted = small(of, **how).fit(X, y, sample_weight=weight)
+    assert same_training(weighted, small(of, **how).fit(X[50:], y[50:]))
+
+
 @pytest.mark.parametrize("method", METHODS_ALONE)
 def test_only_training_sees_it(method):
     """At a rate of 0 nothing is learnt: then topologies come from plain rows alone."""

@@ -113,12 +113,12 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             if not go_on:
                 self._learn_scale(y, weight)
             targets = self._encode_targets(y)
-            row_ids = _existing_rows(len(targets), weight)
+            rows, targets, weight, row_ids = self._existing(X, targets, weight)
             given = self._given_validation(X_val, y_val, sample_weight_val)
             progress = self._resume() if go_on else self._start()
             if not partial:
                 progress.begin_fit()
-            arrays = (X, targets, weight, *(given or ()))
+            arrays = (rows, targets, weight, *(given or ()))
             checkpoints = checkpoints_of(
                 self, None if partial else arrays, progress if go_on else None
             )
@@ -127,10 +127,10 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             self.resumed_after_ = 0 if found is None else found.epoch
             progress = found or progress
             self.seed_ = progress.seed
-            validate, row_ids = self._validation(X, targets, weight, row_ids, given)
+            validate, row_ids = self._validation(rows, targets, weight, row_ids, given)
             self._check_there_is_a_batch(len(row_ids))
             settings = self._settings()
-            data = self._training_data(X, targets, weight, row_ids, validate)
+            data = self._training_data(rows, targets, weight, row_ids, validate)
             if not go_on and found is None:
                 begin(progress, data, settings, self._connection_counts())
                 self._warn_if_full(progress.network)
@@ -197,6 +197,21 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         if weight.max() > np.finfo(np.float32).max:
             raise ValueError("class_weight and sample_weight: too large for float32.")
         return weight.astype(np.float32)
+
+    def _existing(
+        self, X: Any, targets: np.ndarray, weight: np.ndarray | None
+    ) -> tuple[Any, np.ndarray, np.ndarray | None, np.ndarray]:
+        """The rows to hand on, and the numbers of those that exist: of weight > 0.
+
+        Which inputs are hidden and how images are moved follows from a row's number:
+        there a row that does not exist must not be counted.
+        """
+        row_ids = _existing_rows(len(targets), weight)
+        counted = self.input_dropout > 0 or self.augmentation is not None
+        if weight is None or len(row_ids) == len(targets) or not counted:
+            return X, targets, weight, row_ids
+        there = np.arange(len(row_ids))
+        return X[row_ids], targets[row_ids], weight[row_ids], there
 
     def _check_images(self, X: Any) -> None:
         images = self.augmentation
