@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from cofire import engine
+from cofire import engine, profiles
 from cofire.data import catalog
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.saving import load
@@ -113,10 +113,11 @@ def _models(n_threads: int) -> list[Any]:
         "random_state": 0,
         "n_jobs": n_threads,
     }
+    plain = profiles.PLAIN | shared  # what KNOWN was made with
     return [
-        SparseMLPClassifier(method="set", **shared),
+        SparseMLPClassifier(method="set", **plain),
         SparseMLPClassifier(
-            method="ctre_sim", solver="adam", activation="tanh", **shared
+            method="ctre_sim", solver="adam", activation="tanh", **plain
         ),
         SparseMLPRegressor(method="rigl", **shared),
     ]
