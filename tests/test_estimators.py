@@ -43,26 +43,27 @@ def labels_of_columns(X):
 
 @pytest.mark.parametrize("of", ESTIMATORS)
 def test_the_defaults_that_were_promised(of):
+    is_classifier = of is SparseMLPClassifier
     assert of().get_params() == {
         "hidden_layer_sizes": (1000, 1000, 1000),
         "activation": "relu",
-        "method": "ctre_sim",
+        "method": "cofire" if is_classifier else "ctre_sim",
         "method_options": None,
         "epsilon": 5.0,
         "density": None,
         "with_replacement": False,
-        "init": "normal",
+        "init": "small_normal" if is_classifier else "normal",
         "drop_fraction": 0.2,
-        "drop_schedule": "constant",
-        "solver": "sgd" if of is SparseMLPClassifier else "adam",
-        "alpha": 1e-4,
+        "drop_schedule": "cosine" if is_classifier else "constant",
+        "solver": "sgd" if is_classifier else "adam",
+        "alpha": 5e-4 if is_classifier else 1e-4,
         "decoupled_decay": False,
-        "batch_size": 100,
+        "batch_size": 96 if is_classifier else 100,
         "last_batch": "train",
-        "learning_rate": "constant",
-        "learning_rate_init": 0.01 if of is SparseMLPClassifier else 0.001,
+        "learning_rate": "cosine" if is_classifier else "constant",
+        "learning_rate_init": 0.1 if is_classifier else 0.001,
         "momentum": 0.9,
-        "nesterovs_momentum": True,
+        "nesterovs_momentum": not is_classifier,
         "beta_1": 0.9,
         "beta_2": 0.999,
         "adam_epsilon": 1e-8,
@@ -72,17 +73,13 @@ def test_the_defaults_that_were_promised(of):
         "validation_fraction": 0.1,
         "n_iter_no_change": 40,
         "restore_best": True,
-        **(
-            {"class_weight": None, "label_smoothing": 0.0}
-            if of is SparseMLPClassifier
-            else {}
-        ),
+        **({"class_weight": None, "label_smoothing": 0.05} if is_classifier else {}),
         "warm_start": False,
         "random_state": None,
         "n_jobs": None,
         "similarity": "screened",
         "augmentation": None,
-        "input_dropout": 0.0,
+        "input_dropout": 0.1 if is_classifier else 0.0,
         "checkpoint": None,
         "callbacks": (),
         "verbose": 0,

@@ -29,8 +29,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     """A classifier whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPClassifier`: binary, multi-class and
-    multi-label targets, dense or sparse X. Scale the inputs (`StandardScaler`) as for
-    any neural network. A uint8 X is used as it is, a sparse X is never made dense.
+    multi-label targets, dense or sparse X. A uint8 X is used as it is, a sparse X is
+    never made dense. The defaults are the settings that the proof in docs/method.md was
+    made with (`cofire.profiles.HOUSE`, which has 500 epochs and keeps the last one).
+    They are for standardised inputs: `StandardScaler`, `with_mean=False` if sparse.
 
     Parameters
     ----------
@@ -39,9 +41,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     activation : {"relu", "leaky_relu", "tanh", "identity"}
         Of the hidden layers; leaky ReLU has slope 0.01 below zero.
     method : str or Method
-        How connections change: a name in `cofire.METHODS` ("ctre_sim", "ctre_seq",
-        "set", "rigl", "snip", "static", "dense", ablations of CTRE, or one that another
-        package adds), or a method object with its own settings.
+        How connections change: a name in `cofire.METHODS` ("cofire", "ctre_sim",
+        "ctre_seq", "set", "rigl", "snip", "static", "dense", ablations of CTRE, or one
+        that another package adds), or a method object with its own settings. Under
+        "cofire" layers may shrink: epsilon and density are upper bounds.
     method_options : dict, optional
         Settings for the method of that name, such as {"returning": "kept"}; those that
         it does not have but another one has are left out.
@@ -63,6 +66,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     drop_schedule : {"constant", "cosine"}
         Whether that share stays, or falls to 0 over max_iter.
     solver : {"sgd", "adam"}
+        With "adam", give a smaller learning_rate_init, such as 0.01.
     alpha : float
         Strength of the L2 penalty alpha / 2 * ||W||^2 on weights (not biases). Unlike
         scikit-learn's it is not divided by the batch size.
@@ -107,7 +111,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         otherwise in every epoch. X must not be sparse.
     input_dropout : float
         In training each value of a row is 0 with this probability, drawn afresh in
-        every epoch, and otherwise multiplied by 1 / (1 - input_dropout).
+        every epoch, and otherwise multiplied by 1 / (1 - input_dropout). So a row of
+        weight 2 is not the same as two rows, while one of weight 0 does not exist.
     checkpoint : path of a folder, optional
         Where `fit` writes its state every 10 epochs and at the end. The same fit again
         (data, parameters, random_state) goes on where it was cut off, to the bit;
@@ -156,23 +161,23 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         hidden_layer_sizes: Any = (1000, 1000, 1000),
         *,
         activation: str = "relu",
-        method: str | Method = "ctre_sim",
+        method: str | Method = "cofire",
         method_options: dict[str, Any] | None = None,
         epsilon: float = 5.0,
         density: float | None = None,
         with_replacement: bool = False,
-        init: str = "normal",
+        init: str = "small_normal",
         drop_fraction: float = 0.2,
-        drop_schedule: str = "constant",
+        drop_schedule: str = "cosine",
         solver: str = "sgd",
-        alpha: float = 1e-4,
+        alpha: float = 5e-4,
         decoupled_decay: bool = False,
-        batch_size: int = 100,
+        batch_size: int = 96,
         last_batch: str = "train",
-        learning_rate: str | Mapping[int, float] = "constant",
-        learning_rate_init: float = 0.01,
+        learning_rate: str | Mapping[int, float] = "cosine",
+        learning_rate_init: float = 0.1,
         momentum: float = 0.9,
-        nesterovs_momentum: bool = True,
+        nesterovs_momentum: bool = False,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         adam_epsilon: float = 1e-8,
@@ -183,13 +188,13 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         n_iter_no_change: int = 40,
         restore_best: bool = True,
         class_weight: Any = None,
-        label_smoothing: float = 0.0,
+        label_smoothing: float = 0.05,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
         augmentation: Augmentation | None = None,
-        input_dropout: float = 0.0,
+        input_dropout: float = 0.1,
         checkpoint: str | PathLike[str] | None = None,
         callbacks: Any = (),
         verbose: int = 0,
@@ -242,7 +247,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     ) -> Self:
         """Train one epoch; the first call needs `classes` if its y lacks some.
 
-        k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
+        Calls on the same rows are the epochs of `fit`, bit for bit. The schedule
+        "cosine" ends after max_iter of them: for more, say learning_rate="constant".
         """
         self._check_parameters()
         if self.class_weight == "balanced":
