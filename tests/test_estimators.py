@@ -2,6 +2,7 @@ import copy
 import inspect
 import pickle
 import tracemalloc
+import warnings
 
 import joblib
 import numpy as np
@@ -799,6 +800,20 @@ def test_partial_fit_keeps_to_the_schedule_and_to_weights(schedule, last_batch):
     for _ in range(4):
         step.partial_fit(X, y, weight)
     assert same_training(step, small(**how).fit(X, y, sample_weight=weight))
+
+
+@pytest.mark.parametrize("of", ESTIMATORS)
+def test_partial_fit_after_the_end_of_the_schedule_says_that_it_is_in_vain(of):
+    X, y = data_for(of)
+    model = small(of, learning_rate="cosine").fit(X, y)
+    before = network_bits(model.network_)
+    with pytest.warns(UserWarning, match="'cosine' is 0 after max_iter=4 epochs"):
+        model.set_params(drop_fraction=0.0).partial_fit(X, y)
+    assert same(network_bits(model.network_), before)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(learning_rate="constant").partial_fit(X, y)
+    assert not same(network_bits(model.network_), before)
 
 
 def test_partial_fit_for_labels_and_several_columns():

@@ -135,6 +135,8 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
                 begin(progress, data, settings, self._connection_counts())
                 self._warn_if_full(progress.network)
             done = progress.epoch - progress.first_epoch
+            if partial and done >= self.max_iter:
+                self._warn_if_schedule_is_over()
             n_epochs = 1 if partial else self.max_iter - done
             if checkpoints.finished:
                 n_epochs = 0
@@ -297,6 +299,15 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
             warnings.warn(
                 "Every layer is full: this network is dense. Lower epsilon (or "
                 "density), or use larger hidden layers.",
+                stacklevel=4,
+            )
+
+    def _warn_if_schedule_is_over(self) -> None:
+        if self.learning_rate == "cosine":
+            warnings.warn(
+                f"learning_rate='cosine' is 0 after max_iter={self.max_iter} epochs: "
+                "this partial_fit changes no weight. Use learning_rate='constant' (and "
+                "a learning_rate_init that suits it), or a larger max_iter.",
                 stacklevel=4,
             )
 
