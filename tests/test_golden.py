@@ -115,6 +115,7 @@ def arrays(model):
         yield from (layer.indptr, layer.indices, layer.weights, layer.bias)
 
 
+@pytest.mark.filterwarnings("ignore:learning_rate='cosine' is 0")  # "adam" ends so
 @pytest.mark.parametrize("name", NAMES)
 def test_training_goes_on_from_it(name, tmp_path):
     model, expected = loaded(name)
