@@ -224,7 +224,11 @@ def test_equal_models_give_equal_files(tmp_path):
 
 def test_a_loaded_model_keeps_its_preprocessing(tmp_path):
     plain = {"columns": ["a"], "target": "ß"}
-    save(classifier(learning_rate="constant").fit(X, NUMBER), tmp_path / "m", preprocessing=plain)
+    save(
+        classifier(learning_rate="constant").fit(X, NUMBER),
+        tmp_path / "m",
+        preprocessing=plain,
+    )
     loaded = saved_and_loaded(cofire.load(tmp_path / "m"), tmp_path / "m")
     loaded.partial_fit(X, NUMBER).save(tmp_path / "m")
     assert container.read(tmp_path / "m")[0]["preprocessing"] == plain

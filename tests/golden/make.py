@@ -24,6 +24,7 @@ import cofire
 from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
 from cofire.callbacks import Callback
 from cofire.methods.ctre_sim import CTRESimultaneous
+from cofire.methods.house import Cofire
 from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
 from cofire.similarity import Exact, Linear, Screened
@@ -107,6 +108,10 @@ MODELS = {
     "images": lambda: classifier(augmentation=Augmentation(2, 3, shift=0.4)),
     "smoothed-labels": lambda: classifier(COLUMNS, label_smoothing=0.1),
     "input-dropout": lambda: regressor(X[:, 0], input_dropout=0.25),
+    "defaults": classifier,
+    "cofire-object": lambda: classifier(
+        method=Cofire(rows=40, false_alarms=1.0), learning_rate="constant"
+    ),
     "drop-schedule": lambda: classifier(drop_schedule="cosine", max_iter=3),
     "feature-names": lambda: classifier(rows=pd.DataFrame(X, columns=list("abcdeß"))),
     "early-stopping": lambda: classifier(
