@@ -610,9 +610,8 @@ def peak_of(call):
 def test_a_large_X_is_not_copied(kind):
     X, y, size = large(kind)
     assert size > 9e6
-    model = SparseMLPClassifier(
-        (20,), epsilon=2, max_iter=2, learning_rate_init=1e-4, random_state=0
-    )
+    rate = {"learning_rate": "constant", "learning_rate_init": 1e-4}
+    model = SparseMLPClassifier((20,), epsilon=2, max_iter=2, random_state=0, **rate)
     rest = 30 * len(y)  # targets, the order of the rows, what is predicted
     assert peak_of(lambda: model.fit(X, y)) < 0.1 * size + rest
     assert peak_of(lambda: model.predict(X)) < 0.1 * size + rest
