@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cofire import SparseMLPClassifier, engine, profiles
+from cofire import SparseMLPClassifier, engine
 from cofire.callbacks import Callback
 from cofire.data import paper_parts, paper_split
 from cofire.data.catalog import locate
@@ -32,7 +32,6 @@ from search_page import write_page
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 N_THREADS = engine.available_cores()
 WIDTHS = (1000, 1000, 1000)
-PLAIN = profiles.PLAIN | {"method": "ctre_sim"}
 
 
 # ---- data and networks ---------------------------------------------------------------
@@ -66,7 +65,7 @@ class Snapshots(Callback):
 
 
 def trained_networks(X, y, epsilon, epochs):
-    """Networks of ctre_sim, plainly trained, after some epochs."""
+    """Networks of ctre_sim with the estimator's defaults after some epochs."""
     snapshots = Snapshots(epochs)
     SparseMLPClassifier(
         WIDTHS,
@@ -74,7 +73,6 @@ def trained_networks(X, y, epsilon, epochs):
         max_iter=max(epochs),
         random_state=0,
         callbacks=[snapshots],
-        **PLAIN,
     ).fit(X, y)
     return snapshots.networks
 
@@ -179,7 +177,7 @@ def price():
     result = {}
     for epsilon in (1, 13):
         model = SparseMLPClassifier(
-            WIDTHS, epsilon=epsilon, max_iter=16, random_state=0, **PLAIN
+            WIDTHS, epsilon=epsilon, max_iter=16, random_state=0
         ).fit(X, y)
         epochs = model.history_[4:]
         train = [record["train_seconds"] for record in epochs]
@@ -362,8 +360,7 @@ def full_mnist():
     """500 epochs of ctre_sim with validation each epoch."""
     (X, y), (X_val, y_val), (X_test, y_test) = mnist()
     start = time.perf_counter()
-    how = {"epsilon": 1, "max_iter": 500, "random_state": 0}
-    model = SparseMLPClassifier(WIDTHS, **how, **PLAIN)
+    model = SparseMLPClassifier(WIDTHS, epsilon=1, max_iter=500, random_state=0)
     model.fit(X, y, X_val=X_val, y_val=y_val)
     seconds = time.perf_counter() - start
     receipt = model.receipt_
@@ -379,15 +376,14 @@ def full_mnist():
 WIDE_PROBE = """
 import json, sys, numpy as np
 sys.path.insert(0, {here!r})
-from bench_search import PLAIN, peak_megabytes
+from bench_search import peak_megabytes
 from cofire import SparseMLPClassifier
 rng = np.random.default_rng(0)
 X = rng.normal(size=(2000, 20_000)).astype(np.float32)
 y = (X[:, :10] @ rng.normal(size=(10, 5))).argmax(axis=1)
 before = peak_megabytes() / 1024
-how = PLAIN | dict(init="sparse_aware", similarity="linear", random_state=0)
-model = SparseMLPClassifier((333_334,) * 3, epsilon=5, max_iter=3, **how)
-model.fit(X, y)
+model = SparseMLPClassifier((333_334,) * 3, epsilon=5, similarity="linear", max_iter=3,
+                            init="sparse_aware", random_state=0).fit(X, y)
 peak = peak_megabytes() / 1024
 last = model.history_[-1]
 print(json.dumps(dict(train=last["train_seconds"], rewire=last["rewire_seconds"],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 FIT = """
 import numpy as np
-from cofire import SparseMLPClassifier, profiles
+from cofire import SparseMLPClassifier
 rng = np.random.default_rng(0)
 X = rng.standard_normal(({rows}, 784), dtype=np.float32)
 y = rng.integers(0, 10, len(X))
@@ -20,7 +20,7 @@ def status(name):
 before = status("VmRSS")
 SparseMLPClassifier(
     hidden_layer_sizes=(1000,) * 3, epsilon=1, method={method!r}, max_iter=2,
-    n_jobs=2, **profiles.PLAIN | {{"batch_size": 128}},
+    n_jobs=2, batch_size=128,
 ).fit(X, y)
 print(status("VmHWM") - before)
 """

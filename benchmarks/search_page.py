@@ -157,7 +157,7 @@ def write_page(results, folder):
         parts += [
             "## Test accuracy",
             "`python benchmarks/similarity_accuracy.py`: ctre_sim, n = 1000, eps 1, "
-            "`profiles.PLAIN`, 200 epochs; differences are paired by seed.",
+            "the estimator's defaults, 200 epochs; differences are paired by seed.",
             similarity_accuracy.table(),
         ]
     if "picture" in results:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor, profiles
+from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor
 from cofire.callbacks import Callback
 
 ESTIMATORS = (SparseMLPClassifier, SparseMLPRegressor)
@@ -37,14 +37,10 @@ def data_for(estimator, **how):
 
 def small(of=SparseMLPClassifier, **how):
     """A small network: epochs of a few batches, the last one not full."""
-    # Trained plainly: all epochs are alike, and see rows and labels as they are.
-    known = of._get_param_names()
-    defaults = {k: v for k, v in profiles.PLAIN.items() if k in known}
-    defaults |= {
-        "method": "ctre_sim",
+    defaults = {
         "hidden_layer_sizes": (10, 8),
         "epsilon": 1.5,
-        "init": "sparse_aware",  # with others, so small a network hardly fires
+        "init": "sparse_aware",  # with the default, so small a network hardly fires
         "solver": "sgd",
         "learning_rate_init": 0.05,
         "batch_size": 32,

@@ -31,8 +31,6 @@ class CutOff(Callback):
 def model(folder=None, **parameters):
     defaults = {"hidden_layer_sizes": (20,), "epsilon": 2, "random_state": 0}
     defaults |= {"max_iter": 6, "method": "set", "callbacks": [CutOff(None)]}
-    defaults |= {"drop_schedule": "constant", "input_dropout": 0.0}  # see OTHERS
-    defaults |= {"label_smoothing": 0.0, "alpha": 1e-4}
     if folder is not None:
         callbacks = [CutOff(None), Checkpoint(folder, every=1)]
         defaults |= {"callbacks": callbacks}

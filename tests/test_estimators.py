@@ -44,27 +44,26 @@ def labels_of_columns(X):
 
 @pytest.mark.parametrize("of", ESTIMATORS)
 def test_the_defaults_that_were_promised(of):
-    is_classifier = of is SparseMLPClassifier
     assert of().get_params() == {
         "hidden_layer_sizes": (1000, 1000, 1000),
         "activation": "relu",
-        "method": "cofire" if is_classifier else "ctre_sim",
+        "method": "ctre_sim",
         "method_options": None,
         "epsilon": 5.0,
         "density": None,
         "with_replacement": False,
-        "init": "small_normal" if is_classifier else "normal",
+        "init": "normal",
         "drop_fraction": 0.2,
-        "drop_schedule": "cosine" if is_classifier else "constant",
-        "solver": "sgd" if is_classifier else "adam",
-        "alpha": 5e-4 if is_classifier else 1e-4,
+        "drop_schedule": "constant",
+        "solver": "sgd" if of is SparseMLPClassifier else "adam",
+        "alpha": 1e-4,
         "decoupled_decay": False,
-        "batch_size": 96 if is_classifier else 100,
+        "batch_size": 100,
         "last_batch": "train",
-        "learning_rate": "cosine" if is_classifier else "constant",
-        "learning_rate_init": 0.1 if is_classifier else 0.001,
+        "learning_rate": "constant",
+        "learning_rate_init": 0.01 if of is SparseMLPClassifier else 0.001,
         "momentum": 0.9,
-        "nesterovs_momentum": not is_classifier,
+        "nesterovs_momentum": True,
         "beta_1": 0.9,
         "beta_2": 0.999,
         "adam_epsilon": 1e-8,
@@ -74,13 +73,17 @@ def test_the_defaults_that_were_promised(of):
         "validation_fraction": 0.1,
         "n_iter_no_change": 40,
         "restore_best": True,
-        **({"class_weight": None, "label_smoothing": 0.05} if is_classifier else {}),
+        **(
+            {"class_weight": None, "label_smoothing": 0.0}
+            if of is SparseMLPClassifier
+            else {}
+        ),
         "warm_start": False,
         "random_state": None,
         "n_jobs": None,
         "similarity": "screened",
         "augmentation": None,
-        "input_dropout": 0.1 if is_classifier else 0.0,
+        "input_dropout": 0.0,
         "checkpoint": None,
         "callbacks": (),
         "verbose": 0,
@@ -610,8 +613,9 @@ def peak_of(call):
 def test_a_large_X_is_not_copied(kind):
     X, y, size = large(kind)
     assert size > 9e6
-    rate = {"learning_rate": "constant", "learning_rate_init": 1e-4}
-    model = SparseMLPClassifier((20,), epsilon=2, max_iter=2, random_state=0, **rate)
+    model = SparseMLPClassifier(
+        (20,), epsilon=2, max_iter=2, learning_rate_init=1e-4, random_state=0
+    )
     rest = 30 * len(y)  # targets, the order of the rows, what is predicted
     assert peak_of(lambda: model.fit(X, y)) < 0.1 * size + rest
     assert peak_of(lambda: model.predict(X)) < 0.1 * size + rest

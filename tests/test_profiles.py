@@ -2,48 +2,19 @@ import inspect
 
 import pytest
 
-from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor, profiles
+from cofire import METHODS, SparseMLPClassifier, profiles
 from estimator_cases import classes
 
 PROFILES = (profiles.MASKED, profiles.SPARSE)
 
 
-@pytest.mark.parametrize("profile", [*PROFILES, profiles.HOUSE, profiles.PLAIN])
+@pytest.mark.parametrize("profile", [*PROFILES, profiles.HOUSE])
 def test_a_profile_is_made_of_parameters(profile):
     known = inspect.signature(SparseMLPClassifier).parameters
     assert set(profile) < set(known)
     # What tells runs of one protocol apart is not in it.
     free = {"hidden_layer_sizes", "method", "epsilon", "random_state", "n_jobs"}
     assert not free & set(profile)
-
-
-def test_the_defaults_are_those_of_the_proof():
-    model = SparseMLPClassifier()
-    assert model.method == "cofire"
-    proven = profiles.HOUSE | {"max_iter": 200, "restore_best": True}
-    assert {name: getattr(model, name) for name in proven} == proven
-    # Nor is anything else changed in the method itself.
-    assert model.method_options is None and model._method() == METHODS["cofire"]()
-
-
-@pytest.mark.parametrize("profile", [*PROFILES, profiles.HOUSE])
-def test_a_protocol_does_not_go_by_defaults_that_have_changed(profile):
-    assert set(profiles.PLAIN) <= set(profile)
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_papers_programs_showed_rows_and_labels_as_they_are(profile):
-    for name in ("drop_schedule", "input_dropout", "label_smoothing"):
-        assert profile[name] == profiles.PLAIN[name]
-
-
-def test_plain_is_what_the_regressor_does():
-    """But for the size of its steps: those of another solver."""
-    theirs = SparseMLPRegressor().get_params()
-    shared = profiles.PLAIN.keys() - {"label_smoothing", "learning_rate_init"}
-    assert {name: theirs[name] for name in shared} == {
-        name: profiles.PLAIN[name] for name in shared
-    }
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

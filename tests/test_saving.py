@@ -224,11 +224,7 @@ def test_equal_models_give_equal_files(tmp_path):
 
 def test_a_loaded_model_keeps_its_preprocessing(tmp_path):
     plain = {"columns": ["a"], "target": "ß"}
-    save(
-        classifier(learning_rate="constant").fit(X, NUMBER),
-        tmp_path / "m",
-        preprocessing=plain,
-    )
+    save(classifier().fit(X, NUMBER), tmp_path / "m", preprocessing=plain)
     loaded = saved_and_loaded(cofire.load(tmp_path / "m"), tmp_path / "m")
     loaded.partial_fit(X, NUMBER).save(tmp_path / "m")
     assert container.read(tmp_path / "m")[0]["preprocessing"] == plain
@@ -474,37 +470,6 @@ def test_a_newer_format_says_so(content, tmp_path):
     (tmp_path / "m").write_bytes(with_header({"__metadata__": {"cofire": document}}))
     with pytest.raises(ModelFormatError, match="written by a newer cofire .9.0"):
         cofire.load(tmp_path / "m")
-
-
-@pytest.mark.parametrize("make", [classifier, regressor])
-def test_what_a_file_lacks_is_what_was_the_default_then(make, tmp_path):
-    """Files of before a parameter lack it; defaults may have become others since."""
-    then = {
-        "method": "ctre_sim",
-        "init": "normal",
-        "drop_schedule": "constant",
-        "alpha": 1e-4,
-        "batch_size": 100,
-        "learning_rate": "constant",
-        "learning_rate_init": 0.01 if make is classifier else 0.001,
-        "nesterovs_momentum": True,
-        "label_smoothing": 0.0,
-        "input_dropout": 0.0,
-        "solver": "sgd" if make is classifier else "adam",
-        "max_iter": 200,
-        "restore_best": True,
-    }
-    y = NUMBER if make is classifier else X[:, 0]
-    model = make(method="set", alpha=0.25, solver="adam", max_iter=2).fit(X, y)
-    model.save(tmp_path / "m")
-    now = model.get_params(deep=False)
-    for name in then.keys() & now.keys():
-        forge(
-            *(tmp_path / "m", tmp_path / "older"),
-            lambda document, _, name=name: document["parameters"].pop(name),
-        )
-        found = cofire.load(tmp_path / "older").get_params(deep=False)
-        assert found == now | {name: then[name]}
 
 
 # ---- forged files: right checksums, wrong contents ----------------------------------

@@ -1,4 +1,4 @@
-"""The CTRE paper's two protocols, and our own, as parameters of the classifier.
+"""The CTRE paper's two protocols, and our own, as parameters of the estimators.
 
 >>> from cofire import SparseMLPClassifier, profiles
 >>> model = SparseMLPClassifier((100,) * 3, method="set", epsilon=1, **profiles.MASKED)
@@ -12,9 +12,6 @@ from typing import Any
 _BOTH: dict[str, Any] = {
     "activation": "relu",
     "drop_fraction": 0.2,
-    "drop_schedule": "constant",
-    "input_dropout": 0.0,
-    "label_smoothing": 0.0,
     "solver": "sgd",
     "alpha": 1e-4,
     "decoupled_decay": False,
@@ -57,24 +54,6 @@ SPARSE: dict[str, Any] = _BOTH | {
     },
 }
 """Table 8: the program on sparse arrays, descended from SET's own."""
-
-PLAIN: dict[str, Any] = {
-    "init": "normal",
-    "drop_schedule": "constant",
-    "input_dropout": 0.0,
-    "label_smoothing": 0.0,
-    "alpha": 1e-4,
-    "batch_size": 100,
-    "learning_rate": "constant",
-    "learning_rate_init": 0.01,
-    "nesterovs_momentum": True,
-}
-"""Where the classifier's defaults go beyond plain SGD, what is plain.
-
-All epochs are alike and see rows and labels as they are. These were the defaults,
-beside `method="ctre_sim"`, when the demo, the figures of speed and the known answers of
-`cofire doctor` were made, which therefore go by them.
-"""
 
 HOUSE: dict[str, Any] = {
     "activation": "relu",

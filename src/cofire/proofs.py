@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from cofire import engine, profiles
+from cofire import engine
 from cofire.data import catalog
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.saving import load
@@ -113,11 +113,10 @@ def _models(n_threads: int) -> list[Any]:
         "random_state": 0,
         "n_jobs": n_threads,
     }
-    plain = profiles.PLAIN | shared  # what KNOWN was made with
     return [
-        SparseMLPClassifier(method="set", **plain),
+        SparseMLPClassifier(method="set", **shared),
         SparseMLPClassifier(
-            method="ctre_sim", solver="adam", activation="tanh", **plain
+            method="ctre_sim", solver="adam", activation="tanh", **shared
         ),
         SparseMLPRegressor(method="rigl", **shared),
     ]

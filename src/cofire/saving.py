@@ -39,23 +39,6 @@ _TARGETS = {
     "SparseMLPClassifier": ("classes_",),
     "SparseMLPRegressor": ("target_mean_", "target_scale_"),
 }
-# A file holds every parameter there was when it was written. What one lacks had the
-# value of the defaults then: these, where they are others now.
-_EARLIER: dict[str, Document] = {
-    "SparseMLPClassifier": {
-        "method": "ctre_sim",
-        "init": "normal",
-        "drop_schedule": "constant",
-        "alpha": 1e-4,
-        "batch_size": 100,
-        "learning_rate": "constant",
-        "learning_rate_init": 0.01,
-        "nesterovs_momentum": True,
-        "label_smoothing": 0.0,
-        "input_dropout": 0.0,
-    },
-    "SparseMLPRegressor": {},
-}
 # Parameters that may be objects: their class, and those that a file may name.
 _OBJECTS: dict[str, tuple[type, Callable[[], dict[str, type]]]] = {
     "method": (Method, lambda: dict(METHODS.loaded())),
@@ -170,8 +153,7 @@ def describe(
 
 def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     known = ESTIMATORS[document["estimator"]]
-    earlier = _EARLIER[document["estimator"]]
-    parameters = earlier | _restored_parameters(known, document["parameters"])
+    parameters = _restored_parameters(known, document["parameters"])
     estimator = known(**parameters)
     estimator._check_parameters()
     progress = restore_progress(document["progress"], tensors)

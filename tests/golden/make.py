@@ -108,7 +108,6 @@ MODELS = {
     "images": lambda: classifier(augmentation=Augmentation(2, 3, shift=0.4)),
     "smoothed-labels": lambda: classifier(COLUMNS, label_smoothing=0.1),
     "input-dropout": lambda: regressor(X[:, 0], input_dropout=0.25),
-    "defaults": classifier,
     "cofire-object": lambda: classifier(
         method=Cofire(rows=40, false_alarms=1.0), learning_rate="constant"
     ),

@@ -29,10 +29,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     """A classifier whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPClassifier`: binary, multi-class and
-    multi-label targets, dense or sparse X. A uint8 X is used as it is, a sparse X is
-    never made dense. The defaults are the settings that the proof in docs/method.md was
-    made with (`cofire.profiles.HOUSE`, which has 500 epochs and keeps the last one).
-    They are for standardised inputs: `StandardScaler`, `with_mean=False` if sparse.
+    multi-label targets, dense or sparse X. Scale the inputs (`StandardScaler`) as for
+    any neural network. A uint8 X is used as it is, a sparse X is never made dense.
 
     Parameters
     ----------
@@ -41,10 +39,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     activation : {"relu", "leaky_relu", "tanh", "identity"}
         Of the hidden layers; leaky ReLU has slope 0.01 below zero.
     method : str or Method
-        How connections change: a name in `cofire.METHODS` ("cofire", "ctre_sim",
-        "ctre_seq", "set", "rigl", "snip", "static", "dense", ablations of CTRE, or one
-        that another package adds), or a method object with its own settings. Under
-        "cofire" layers may shrink: epsilon and density are upper bounds.
+        How connections change: a name in `cofire.METHODS` ("ctre_sim", "ctre_seq",
+        "set", "rigl", "snip", "static", "dense", ablations of CTRE, or one that another
+        package adds), or a method object with its own settings.
     method_options : dict, optional
         Settings for the method of that name, such as {"returning": "kept"}; those that
         it does not have but another one has are left out.
@@ -66,7 +63,6 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     drop_schedule : {"constant", "cosine"}
         Whether that share stays, or falls to 0 over max_iter.
     solver : {"sgd", "adam"}
-        With "adam", give a smaller learning_rate_init, such as 0.01.
     alpha : float
         Strength of the L2 penalty alpha / 2 * ||W||^2 on weights (not biases). Unlike
         scikit-learn's it is not divided by the batch size.
@@ -111,8 +107,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         otherwise in every epoch. X must not be sparse.
     input_dropout : float
         In training each value of a row is 0 with this probability, drawn afresh in
-        every epoch, and otherwise multiplied by 1 / (1 - input_dropout). So a row of
-        weight 2 is not the same as two rows, while one of weight 0 does not exist.
+        every epoch, and otherwise multiplied by 1 / (1 - input_dropout).
     checkpoint : path of a folder, optional
         Where `fit` writes its state every 10 epochs and at the end. The same fit again
         (data, parameters, random_state) goes on where it was cut off, to the bit;
@@ -161,23 +156,23 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         hidden_layer_sizes: Any = (1000, 1000, 1000),
         *,
         activation: str = "relu",
-        method: str | Method = "cofire",
+        method: str | Method = "ctre_sim",
         method_options: dict[str, Any] | None = None,
         epsilon: float = 5.0,
         density: float | None = None,
         with_replacement: bool = False,
-        init: str = "small_normal",
+        init: str = "normal",
         drop_fraction: float = 0.2,
-        drop_schedule: str = "cosine",
+        drop_schedule: str = "constant",
         solver: str = "sgd",
-        alpha: float = 5e-4,
+        alpha: float = 1e-4,
         decoupled_decay: bool = False,
-        batch_size: int = 96,
+        batch_size: int = 100,
         last_batch: str = "train",
-        learning_rate: str | Mapping[int, float] = "cosine",
-        learning_rate_init: float = 0.1,
+        learning_rate: str | Mapping[int, float] = "constant",
+        learning_rate_init: float = 0.01,
         momentum: float = 0.9,
-        nesterovs_momentum: bool = False,
+        nesterovs_momentum: bool = True,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
         adam_epsilon: float = 1e-8,
@@ -188,13 +183,13 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         n_iter_no_change: int = 40,
         restore_best: bool = True,
         class_weight: Any = None,
-        label_smoothing: float = 0.05,
+        label_smoothing: float = 0.0,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         similarity: str | Similarity = "screened",
         augmentation: Augmentation | None = None,
-        input_dropout: float = 0.1,
+        input_dropout: float = 0.0,
         checkpoint: str | PathLike[str] | None = None,
         callbacks: Any = (),
         verbose: int = 0,
@@ -247,8 +242,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     ) -> Self:
         """Train one epoch; the first call needs `classes` if its y lacks some.
 
-        Calls on the same rows are the epochs of `fit`, bit for bit. The schedule
-        "cosine" ends after max_iter of them: for more, say learning_rate="constant".
+        k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
         """
         self._check_parameters()
         if self.class_weight == "balanced":

@@ -27,10 +27,9 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
     inside, so that the learning rate does not depend on their unit: the network works
     in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
-    Parameters and attributes are those of `SparseMLPClassifier`, but for its classes.
-    The defaults are plainer: "ctre_sim", and all epochs alike, since "cofire" is not
-    proven for regression (docs/decisions/0014); the solver is "adam" with a rate of
-    0.001, which does not diverge where a user forgot to scale (docs/decisions/0004).
+    Parameters and attributes are those of `SparseMLPClassifier`, but for its classes;
+    the default solver is "adam" with a rate of 0.001, which does not diverge where a
+    user forgot to scale (docs/decisions/0004).
 
     Examples
     --------
