@@ -18,7 +18,7 @@ from cofire.cli.inputs import (
 )
 from cofire.cli.runs import OUT, Out, open_store
 
-METHODS = ["cofire", "ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
+METHODS = ["ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
 
 
 def compare(
@@ -57,7 +57,7 @@ def compare(
     Runs are kept in OUT/runs.sqlite: the same command goes on where it stopped, and
     more seeds or methods add to what is there.
 
-        cofire compare my.csv --target label --methods cofire set dense --seeds 10
+        cofire compare my.csv --target label --methods set ctre_sim dense --seeds 10
     """
     from rich.console import Console
 
