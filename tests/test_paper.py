@@ -297,6 +297,42 @@ def test_the_summary_counts_each_place_once_and_as_the_paper_trained_it(store):
     assert counted["table8"]["done"] == 0
 
 
+def test_the_summary_tells_variants_that_have_the_figures_of_set(store):
+    """As printed, and with a run here that is far off while SET's is near."""
+    where = Choice(data=("isolet",), hidden=(500,), epsilon=(1,), seeds=1)
+    first = ITEMS["table10"].runs(replace(where, methods=("ctre_seq_abl1",)))
+    # Of the same place as the run of SET that counts, but under study or sparse.
+    others = ITEMS["table8"].runs(replace(where, methods=("set",)))
+    fill(store, others, scored({("set", 0): 0.1}))
+    fill(
+        store,
+        ITEMS["table2"].runs(replace(where, methods=("set",))),
+        scored({("set", 0): 0.86}),
+    )
+    fill(store, first, scored({("ctre_seq_abl1", 0): 0.5}))
+    lines = rows(summary.set_like_table(summary.all_cells(store, ALL), ALL))
+    found = {line["method"]: line for line in lines}
+    main = {
+        (p.data, p.hidden, p.epsilon): v
+        for p, v in published.accuracies("results_main").items()
+        if p.method == "set"
+    }
+    off = [
+        v.mean - main[p.data, p.hidden, p.epsilon].mean
+        for p, v in published.accuracies("ablation_seq_order").items()
+        if p.method == "ctre_seq_abl1"
+    ]
+    reversed_order = found["CTRE_abl1:seq"]
+    assert reversed_order["cells"] == reversed_order["agree with the paper's SET"] == 54
+    assert reversed_order["mean difference"] == pytest.approx(np.mean(off))
+    assert reversed_order["mean distance"] == pytest.approx(np.mean(np.abs(off)))
+    assert reversed_order["run here"] == reversed_order["our SET agrees"] == 1
+    assert reversed_order["our variant agrees"] == 0
+    assert found["CTRE_sim-euclidean"]["agree with the paper's SET"] < 54
+    assert found["CTRE_sim-euclidean"]["run here"] == 0
+    assert "CTRE_seq" not in found and len(found) == len(lines) == 9
+
+
 def test_missing_runs_are_named_but_not_without_end(store):
     made = caption(ITEMS["table2"], ALL, *[ITEMS["table2"].runs(ALL)] * 2)
     assert "4104 of 4104 runs are missing: madelon n = 100 eps 1 (75), " in made

@@ -221,6 +221,15 @@ def p_of_equal_means(
     return float(test.pvalue)
 
 
+def near(difference: float, sd: float, other_sd: float) -> bool:
+    """Whether two means in per cent agree, by the rule of `agreement`.
+
+    >>> near(2.4, 1.0, 0.0), near(2.6, 1.0, 0.0)
+    (True, False)
+    """
+    return bool(abs(difference) <= 2 * np.hypot(sd, other_sd) + 0.5)
+
+
 def agreement(ours: ArrayLike, mean: float, sd: float, seeds: int) -> Agreement:
     """Compare accuracies in per cent with a printed mean, spread and number of seeds.
 
@@ -237,6 +246,6 @@ def agreement(ours: ArrayLike, mean: float, sd: float, seeds: int) -> Agreement:
     our_mean, our_sd = mean_and_spread(sample)
     difference = our_mean - mean
     p = p_of_equal_means(sample, mean, sd, seeds)
-    if abs(difference) <= 2 * np.hypot(sd, our_sd) + 0.5:
+    if near(difference, sd, our_sd):
         return Agreement("agrees", difference, p)
     return Agreement("above" if difference > 0 else "below", difference, p)

@@ -3,8 +3,11 @@
 from collections import Counter
 from collections.abc import Collection
 
+import numpy as np
+
 from cofire.experiments import Run, Store
-from cofire.experiments.statistics import agreement
+from cofire.experiments.names import method_name
+from cofire.experiments.statistics import agreement, near
 from cofire.paper import published
 from cofire.paper.cells import Gathered, gather
 from cofire.paper.items import PAPER_ITEMS, Choice, Item
@@ -90,6 +93,62 @@ def _chance_line(where: published.Place, theirs: float, ours: Gathered | None) -
     return f"{name}: {theirs:.1f} in the paper, {own:.1f} ± {spread:.1f} ({verdict})"
 
 
+def set_like_table(cells: Cells, choice: Choice) -> Table:
+    """Each variant of CTRE in the paper beside the paper's own SET, then ours.
+
+    A variant that has SET's figures in every cell, whatever its rule, was perhaps never
+    applied: then our SET agrees with it, and our variant does not.
+    """
+    main = _of(PAPER_ITEMS["table2"], cells, choice)
+    ours = {place(cell): gathered for cell, gathered in main.items()}
+    rows: list[list[Value]] = []
+    for item in PAPER_ITEMS.values():
+        if item.published is None or item.blocks[0].profile != "masked":
+            continue
+        by_method: dict[str, dict[published.Place, published.Printed]] = {}
+        for where, printed in published.accuracies(item.published).items():
+            by_method.setdefault(where.method, {})[where] = printed
+        own = {place(cell): g for cell, g in _of(item, cells, choice).items()}
+        rows += [
+            [item.name, method_name(method), *_set_like(column, own, ours)]
+            for method, column in by_method.items()
+            if method not in (*published.MAIN, "dense")
+        ]
+    return Table(
+        "set-like",
+        "The paper's variants beside its own SET",
+        (
+            *("table", "method", "cells", "agree with the paper's SET"),
+            *("mean difference", "mean distance"),
+            *("run here", "our variant agrees", "our SET agrees"),
+        ),
+        rows,
+        digits=2,
+    )
+
+
+def _set_like(
+    column: dict[published.Place, published.Printed],
+    own: dict[published.Place, Gathered],
+    ours: dict[published.Place, Gathered],
+) -> list[Value]:
+    """A variant's cells against those of SET at the same place: the paper's, ours."""
+    main = published.accuracies("results_main")
+    at_set = {where: where._replace(method="set") for where in column}
+    away = {w: column[w].mean - main[at_set[w]].mean for w in column}
+    distances = np.array(list(away.values()))
+    run = [w for w in column if w in own and at_set[w] in ours]
+    return [
+        len(column),
+        sum(near(away[w], column[w].spread, main[at_set[w]].spread) for w in column),
+        float(distances.mean()),
+        float(np.abs(distances).mean()),
+        len(run),
+        sum(agreement(own[w].percent, *column[w]).agrees for w in run),
+        sum(agreement(ours[at_set[w]].percent, *column[w]).agrees for w in run),
+    ]
+
+
 def summary_page(cells: Cells, choice: Choice, missing: int, total: int) -> str:
     """The page as Markdown."""
     table = faithfulness_table(cells, choice)
@@ -111,5 +170,9 @@ def summary_page(cells: Cells, choice: Choice, missing: int, total: int) -> str:
             "",
             *(f"- {line}" for line in chance_cells(cells, choice)),
             "",
+            "Variants of CTRE in the paper, beside the paper's own SET by the same "
+            "rule, and beside our runs of the variant and of SET:",
+            "",
+            to_markdown(set_like_table(cells, choice), heading=0),
         ]
     )
