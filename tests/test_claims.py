@@ -1,5 +1,6 @@
 """The verdicts on the paper's claims, from cells whose outcome is made up."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from cofire.paper import Choice, claims, item_named
 from cofire.paper.cells import Gathered
 from cofire.paper.claims import Evidence, claims_table, with_any_options
 from cofire.paper.reproduce import tabulate, write
-from results_cases import campaign
+from results_cases import campaign, result
 
 RIVALS = {"snip": 60, "rigl": 61, "set": 62}
 
@@ -178,6 +179,11 @@ def test_a_claim_holds_in_part_or_not_at_all(claim, good, bad, figures):
     assert judge(claim).word == "not tested"
 
 
+def test_nothing_stalls_beside_others_that_do_not_fall_either():
+    both_rise = losses(100, ctre_wo_random=1.3, ctre_seq=1.05, ctre_sim=0.8)
+    assert judge("loss_stalls", both_rise).word == "does not hold"
+
+
 def test_cells_that_are_not_very_sparse_do_not_count():
     every = RIVALS | {"ctre_seq": 63, "ctre_sim": 20}
     dense = on_madelon({"dense": 80}, density=1)
@@ -205,6 +211,20 @@ def test_a_screened_run_stands_in_for_an_exact_one_that_was_not_made():
     (one,), (other,) = [gathered(screened, 70)], [gathered(exact, 80)]
     assert with_any_options(dict([one]))[exact] is one[1]
     assert with_any_options(dict([one, other]))[exact] is other[1]
+
+
+def test_screened_runs_are_gathered_for_the_claims(tmp_path):
+    exact = Choice(data=("mnist",), hidden=(1000,), epsilon=(1,), seeds=2)
+    runs = item_named("table2").runs(replace(exact, similarity="screened"))
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.add(runs)
+        for run in runs:
+            assert store.claim(run)
+            store.finish(run, result(run), {})
+        made = tabulate(item_named("claims"), store, Choice())
+    figures = {row[0]: row[2] for row in made.tables[0].rows}
+    assert "MNIST n = 1000 eps 1" in figures["CTRE is best below 0.5 % density"]
+    assert "of 1 cells" in figures["CTRE has the lowest training delay (13 of 18)"]
 
 
 @pytest.mark.parametrize("name", ["claims", "summary"])

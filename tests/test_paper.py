@@ -64,7 +64,7 @@ def rows(table):
 def test_the_authors_program_changes_what_the_paper_leaves_open():
     runs = item_named("table2").runs(replace(SMALL, program=True))
     changed = {run.method: json.loads(run.options) for run in runs}
-    early = {"method_options": {"first_update": "index_order"}}
+    early = {"method_options": {"first_update": "index_order", "ties": "index"}}
     assert changed["ctre_seq"] == changed["ctre_sim"] == early
     assert changed["rigl"] == {"method_options": {"batch": "random_batch"}}
     assert changed["set"] == changed["snip"] == changed["dense"] == {}
@@ -247,8 +247,8 @@ def test_accuracies_stand_beside_the_paper_s(store):
     assert first["p"] == pytest.approx(agreement([60, 62], 60.4, 2.1, 15).p)
     assert second["difference"] == pytest.approx(8.4) and second["mark"] == "above"
     assert second["p"] is None  # one seed
-    ours, paper = table.columns.index("ours"), table.columns.index("paper")
-    assert table.bold == {(1, ours), (1, paper)}
+    # Best in the paper is CTRE_seq, of which there is no run here.
+    assert table.bold == {(1, table.columns.index("ours"))}
     assert "1 of 2 cells agree, 1 above, 0 below" in table.caption
     missing = "1 of 4 runs are missing: madelon n = 100 eps 1 (1)."
     assert missing in table.caption
@@ -389,6 +389,22 @@ def test_the_test_of_significance_is_against_the_better_variant(store):
     assert "2 of 3 decisions are the paper's" in table.caption
 
 
+def test_too_few_seeds_decide_nothing_and_weaken_nobody(store):
+    """Cells with three seeds have no decision, and Holm does not count them."""
+    small = replace(SMALL, hidden=(100, 500), methods=("set", "ctre_seq", "ctre_sim"))
+    runs = [
+        run for run in ITEMS["table3"].runs(small) if run.hidden == 100 or run.seed < 3
+    ]
+    scores = {("set", k): 0.6 + k / 1000 for k in range(15)}
+    scores |= {("ctre_sim", k): 0.8 + k / 1000 for k in range(15)}
+    fill(store, runs, scored(scores))
+    (table,) = tabulate(ITEMS["table3"], store, small).tables
+    many, few = rows(table)
+    assert (many["n"], many["ours"], many["p, Holm"]) == (100, "Reject", many["p"])
+    assert (few["n"], few["ours"], few["p, Holm"]) == (500, None, None)
+    assert "of 1 decisions" in table.caption
+
+
 def test_without_both_variants_there_is_nothing_to_test(store):
     choice = replace(SMALL, methods=("set", "ctre_sim"))
     fill(store, ITEMS["table3"].runs(choice))
@@ -430,6 +446,16 @@ def test_delays_are_those_of_the_mean_curve(store):
     assert found["SET"]["reached as there"] == "no"
     assert found["SNIP"]["reached as there"] == "yes"
     assert "CTRE is lowest (ties count) in 1 of 1 cells" in table.caption
+    assert "0 more cells lack runs of a method" in table.caption
+
+
+def test_there_is_no_delay_without_all_five_methods(store):
+    choice = replace(SMALL, seeds=1)
+    runs = ITEMS["table6"].runs(choice)
+    fill(store, [run for run in runs if run.method != "ctre_seq"])
+    (table,) = tabulate(ITEMS["table6"], store, choice).tables
+    assert table.rows == []
+    assert "1 more cells lack runs of a method" in table.caption
 
 
 def test_imported_runs_count_for_accuracies_but_not_for_curves(store):

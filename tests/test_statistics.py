@@ -82,11 +82,19 @@ def test_ks_rejects_15_seeds_from_8_fifteenths_on():
 def test_ks_never_rejects_with_three_seeds(order):
     found = s.ks_test(order[:3], order[3:])
     assert not found.rejected and found.p >= 0.1 - 1e-12
+    assert not found.can_reject
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 15), (3, 3), (3, 4), (3, 5), (4, 4), (15, 3)])
+def test_ks_can_reject_if_values_wholly_apart_are_rejected(n, m):
+    apart = s.ks_test(range(n), range(100, 100 + m))
+    mixed = s.ks_test(range(n), range(m))
+    assert apart.can_reject == mixed.can_reject == apart.rejected
 
 
 def test_ks_of_equal_and_of_single_values():
-    assert s.ks_test([1.0] * 15, [1.0] * 15) == s.KSTest(0.0, 1.0, False)
-    assert s.ks_test([1.0], [2.0]) == s.KSTest(1.0, 1.0, False)
+    assert s.ks_test([1.0] * 15, [1.0] * 15) == s.KSTest(0.0, 1.0, False, True)
+    assert s.ks_test([1.0], [2.0]) == s.KSTest(1.0, 1.0, False, False)
 
 
 def test_the_partner_is_the_variant_with_the_higher_mean():

@@ -55,7 +55,7 @@ def reproduce(
         bool,
         typer.Option(
             "--program",
-            help="With two accidents of the authors' program (docs).",
+            help="With three accidents of the authors' program (docs).",
         ),
     ] = False,
     out: Out = OUT,

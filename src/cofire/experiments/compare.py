@@ -69,7 +69,7 @@ def comparison_table(results: Sequence[Result], data: str, score: str) -> Table:
         rows.append(
             [
                 method_name(method),
-                MeanSpread(*mean_and_spread(list(own.values()))),
+                MeanSpread.of(list(own.values())),
                 len(own),
                 str(mean_difference(a, b, paired=True)) if rival else None,
                 None,

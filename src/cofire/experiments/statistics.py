@@ -5,6 +5,7 @@ what compares methods over many data sets in `ranks`; all can be imported from h
 What a sample is too small or too even for is None, never NaN.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -89,11 +90,15 @@ def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class KSTest:
-    """Largest distance of two empirical distributions, its p, and whether p < level."""
+    """Largest distance of two empirical distributions, its p, and whether p < level.
+
+    can_reject: whether so few values can differ at that level at all.
+    """
 
     statistic: float
     p: float
     rejected: bool
+    can_reject: bool
 
 
 def ks_test(a: ArrayLike, b: ArrayLike, *, level: float = 0.05) -> KSTest:
@@ -105,10 +110,13 @@ def ks_test(a: ArrayLike, b: ArrayLike, *, level: float = 0.05) -> KSTest:
     >>> test = ks_test(range(15), range(8, 23))
     >>> round(test.p, 3), test.rejected
     (0.026, True)
+    >>> ks_test([1, 2, 3], [4, 5, 6]).can_reject
+    False
     """
+    smallest = 2 / math.comb(np.size(a) + np.size(b), np.size(a))
     test = stats.ks_2samp(np.ravel(a), np.ravel(b), method="exact")
     p = min(float(test.pvalue), 1.0)
-    return KSTest(float(test.statistic), p, p < level)
+    return KSTest(float(test.statistic), p, p < level, smallest < level)
 
 
 def better_variant(

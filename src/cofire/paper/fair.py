@@ -18,7 +18,7 @@ from cofire.experiments import Result, Run, Store
 from cofire.experiments.effect_sizes import mean_difference
 from cofire.experiments.names import data_name, method_name
 from cofire.experiments.ranks import signed_rank
-from cofire.experiments.statistics import holm, mean_and_spread
+from cofire.experiments.statistics import holm
 from cofire.experiments.store import run_of
 from cofire.paper.items import Choice, Item, with_similarity
 from cofire.plain import canonical
@@ -237,9 +237,9 @@ def fair_table(results: list[Result], about: str) -> Table:
         "run on each of five random splits), and with settings chosen among 20 trials "
         "by the validation accuracy of the same split, tested with fresh seeds on the "
         "five splits in turn. The difference to CTRE_sim is paired by split and seed, "
-        "with a t interval of 95 %, which takes runs that share a split for "
-        "independent; p is that of Wilcoxon's signed-rank test, Holm-corrected over "
-        "the table.",
+        "with a t interval of 95 %; p is that of Wilcoxon's signed-rank test, "
+        "Holm-corrected over the table. Both take runs that share a split for "
+        "independent, so they are somewhat too sure.",
         digits_of={"p, Holm": 4},
     )
     return with_best_bold(
@@ -272,7 +272,7 @@ def _trial_scores(results: list[Result], settings: Mapping[str, Any]) -> Value:
 
 
 def _mean(scores: list[float]) -> Value:
-    return MeanSpread(*mean_and_spread(scores)) if scores else None
+    return MeanSpread.of(scores) if scores else None
 
 
 def _choices(results: list[Result]) -> str:

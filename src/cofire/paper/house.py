@@ -86,7 +86,8 @@ def best_printed(data: str, hidden: int, epsilon: float) -> tuple[str, Printed] 
         for place, printed in published.accuracies(file).items()
         if place == Place(data, place.method, hidden, epsilon)
     ]
-    return max(found, key=lambda one: one[1].mean, default=None)
+    # Of equal means that with more spread: it is the harder one to be above for sure.
+    return max(found, key=lambda one: (one[1].mean, one[1].spread), default=None)
 
 
 def _beside_paper(cells: Cells, about: str) -> Table:
@@ -148,7 +149,8 @@ def _beside_paper(cells: Cells, about: str) -> Table:
         "and mark: Welch's test, Holm-corrected over the table. Table 8 has three "
         "seeds, and Welch's test has hardly more than two degrees of freedom there; "
         "with equal spread: Student's test, which takes both for equally variable, "
-        f"Holm-corrected, too. {tally}",
+        "Holm-corrected, too; it errs towards a difference where the three are the "
+        f"more variable ones. n.s.: no significant difference. {tally}",
         digits_of={
             **dict.fromkeys(("connections", "budget"), 0),
             **dict.fromkeys(("p, Holm", "p, equal spread"), 4),
@@ -162,7 +164,7 @@ def _own(own: Gathered) -> list[Value]:
     assert cell.epsilon is not None
     return [
         *(data_name(cell.data), cell.hidden, cell.epsilon),
-        MeanSpread(*mean_and_spread(own.percent)),
+        MeanSpread.of(own.percent),
         float(own.percent.min()),
         _best_validated(own),
         len(own.results),
@@ -187,7 +189,7 @@ def _mark(difference: float | None, p: float | None) -> str | None:
     if difference is None:
         return None
     if p is None or p >= SIGNIFICANT:
-        return "equal"
+        return "n.s."
     return "above" if difference > 0 else "below"
 
 
@@ -238,8 +240,10 @@ def _beside_rivals(cells: Cells, about: str) -> Table:
         f"{about} Test accuracy in per cent, mean ± population standard deviation "
         "(number of seeds). Same settings: all but the method as for cofire "
         "(`profiles.HOUSE`, standardised features, the last epoch). The difference to "
-        "the best of the six has Welch's interval of 95 %; p is that of his test, "
-        "Holm-corrected over the table. Logistic regression is scikit-learn's, with "
+        "the best of those that were run (where none has the same settings, method and "
+        "settings both differ) has Welch's interval of 95 %; p is that of his test, "
+        "Holm-corrected over the table. Runs that diverged have no accuracy and are "
+        "not in it. Logistic regression is scikit-learn's, with "
         "its defaults, on the same rows, by the better of the two scales.",
         digits_of={"eps": 1, "p, Holm": 4},
     )
@@ -253,7 +257,8 @@ def _mean(own: Gathered | None) -> Value:
     if own is None:
         return None
     mean, spread = mean_and_spread(own.percent)
-    return f"{mean:.1f} ± {spread:.1f} ({len(own.results)})"
+    shown = f"{mean:.1f} ± {spread:.1f}" if len(own.results) > 1 else f"{mean:.1f}"
+    return f"{shown} ({len(own.results)})"
 
 
 def logistic_regression(data: str) -> float | None:

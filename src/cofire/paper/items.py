@@ -21,9 +21,10 @@ FIVE_METHODS = ("snip", "rigl", "set", "ctre_seq", "ctre_sim")
 WIDTHS = (100, 500, 1000)
 EPSILONS = (1, 5, 13)
 
-# Two details of the authors' program that decide the cells at chance level: CTRE's
-# update before training has begun, RigL's gradients from another batch at each update.
-PROGRAM = {"first_update": "index_order", "batch": "random_batch"}
+# Details of the authors' program that decide cells of the paper: CTRE's update before
+# training has begun, places of equal similarity by their index, and RigL's gradients
+# from another batch at each update.
+PROGRAM = {"first_update": "index_order", "ties": "index", "batch": "random_batch"}
 
 
 @dataclass(frozen=True)

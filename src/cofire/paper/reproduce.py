@@ -22,8 +22,9 @@ from cofire.report.table import Table, write_table
 from cofire.report.writing import write_atomically
 
 PROGRAM_NOTE = (
-    "With two details of the authors' program: an update before training has begun, "
-    "and RigL's gradients from another batch each time."
+    "With three details of the authors' program: an update before training has begun, "
+    "places of equal similarity by their index, and RigL's gradients from another "
+    "batch each time."
 )
 OVERVIEWS = ("claims", "summary")  # written from everything that is done
 REDUCED = "REDUCED: --quick, far fewer epochs, seeds and cells than the paper's."
@@ -50,8 +51,10 @@ def tabulate(item: Item, store: Store, choice: Choice) -> Made:
     if item.name in OVERVIEWS:
         made = Made(item, choice, cells=all_cells(store, choice))
         made.n_runs = len(all_runs(choice))
-        if item.name == "claims" and made.cells:
-            made.tables = [claims_table(with_any_options(made.cells))]
+        if item.name == "claims":
+            screened = all_cells(store, replace(choice, similarity="screened"))
+            made.cells = with_any_options(made.cells | screened)
+            made.tables = [claims_table(made.cells)] if made.cells else []
         return made
     wanted = item.runs(choice)
     done = _results(item, wanted, store)

@@ -8,15 +8,29 @@ from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cofire.experiments.statistics import mean_and_spread
 from cofire.report.writing import write_atomically
 
 
 @dataclass(frozen=True)
 class MeanSpread:
-    """A mean and its spread, which share a cell (in CSV: two)."""
+    """A mean and its spread, which share a cell (in CSV: two).
+
+    >>> MeanSpread.of([1.0, 3.0]), MeanSpread.of([2.0])
+    (MeanSpread(mean=2.0, spread=1.0), MeanSpread(mean=2.0, spread=None))
+    """
 
     mean: float
-    spread: float
+    spread: float | None
+
+    @classmethod
+    def of(cls, values: ArrayLike) -> "MeanSpread":
+        """Of some values; a single one has no spread."""
+        mean, spread = mean_and_spread(values)
+        return cls(mean, spread if np.size(values) > 1 else None)
 
 
 Value = float | str | MeanSpread | None
@@ -63,6 +77,8 @@ class Table:
                 return "-"
             case float() if name.split(",")[0] == "p" and 0 <= value < 10**-digits:
                 return f"< {10**-digits:.{digits}f}"  # no test is ever certain
+            case MeanSpread(mean, None):
+                return f"{mean:.{digits}f}"
             case MeanSpread(mean, spread):
                 return f"{mean:.{digits}f} ± {spread:.{digits}f}"
             case bool() | str():
