@@ -10,7 +10,7 @@ from cofire.experiments import Cell, Store
 from cofire.paper import Choice, claims, item_named
 from cofire.paper.cells import Gathered
 from cofire.paper.claims import Evidence, claims_table, with_any_options
-from cofire.paper.reproduce import tabulate, write
+from cofire.paper.reproduce import REDUCED, reductions, tabulate, write
 from results_cases import campaign, result
 
 RIVALS = {"snip": 60, "rigl": 61, "set": 62}
@@ -225,6 +225,31 @@ def test_screened_runs_are_gathered_for_the_claims(tmp_path):
     figures = {row[0]: row[2] for row in made.tables[0].rows}
     assert "MNIST n = 1000 eps 1" in figures["CTRE is best below 0.5 % density"]
     assert "of 1 cells" in figures["CTRE has the lowest training delay (13 of 18)"]
+
+
+def test_overviews_of_short_runs_say_so(tmp_path):
+    results = campaign(data=["madelon"], hidden=[500], seeds=2, epochs=7)
+    choice = Choice(epochs=7)
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.add([result.run for result in results])
+        for found in results:
+            assert store.claim(found.run)
+            store.finish(found.run, found, {})
+        made = {
+            n: tabulate(item_named(n), store, choice) for n in ("claims", "summary")
+        }
+    for name in made:
+        write(made[name], tmp_path)
+        page = (tmp_path / f"{name}-7-epochs.md").read_text(encoding="utf-8")
+        assert "Of 7 epochs instead of 500." in page
+    verdicts = {row[0]: row[1] for row in made["claims"].tables[0].rows}
+    assert verdicts["CTRE is best below 0.5 % density"] == "holds"
+    # Seven epochs say nothing of what comes after two hundred.
+    stalls = "Without random growth the loss stalls after 200 epochs"
+    assert verdicts[stalls] == "not tested"
+    quick = Choice(quick=True)
+    assert (quick.epochs_of(500), quick.epochs_of(30)) == (60, 30)
+    assert REDUCED in reductions(quick) and reductions(Choice()) == ""
 
 
 @pytest.mark.parametrize("name", ["claims", "summary"])

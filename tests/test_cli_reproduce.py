@@ -73,8 +73,9 @@ def test_a_small_table_is_run_and_written(reproduced):
     text = (folder / f"{table}.md").read_text("utf-8")
     assert "REDUCED" in text and "3 epochs" in text and "missing" not in text
     for result in found:
-        assert f"{100 * result.score:.1f} ± 0.0" in text
-        assert f"{100 * result.score:.1f} ± 0.0" in said
+        # Of a single seed there is no spread.
+        assert f"{100 * result.score:.1f}** |" in text
+        assert f"{100 * result.score:.1f}** |" in said
     assert str(folder / f"{table}.md") in said
 
 
@@ -105,7 +106,11 @@ def test_a_larger_choice_runs_what_is_new_alone(reproduced):
 
 def test_only_write_runs_nothing(reproduced, tmp_path):
     folder, _ = reproduced
-    said = cofire("reproduce", *SMALL, "--only-write", "--out", tmp_path / "new")
+    new = tmp_path / "new"
+    said = cofire("reproduce", *SMALL, "--only-write", "--out", new, code=1)
+    assert "there are no runs yet" in said and not new.exists()
+    Store(new / "runs.sqlite").close()
+    said = cofire("reproduce", *SMALL, "--only-write", "--out", new)
     assert "nothing to show yet" in said
     with Store(tmp_path / "new" / "runs.sqlite") as store:
         assert store.rows() == []
@@ -117,8 +122,12 @@ def test_only_write_runs_nothing(reproduced, tmp_path):
 
 def test_a_choice_with_nothing_in_it_is_said_to_be_one(tmp_path):
     said = cofire("reproduce", "table5", "--datasets", "isolet", "--out", tmp_path)
-    assert "it has nothing of what was asked for" in said
+    assert "it has nothing of what was asked for. It has: --datasets" in said
+    assert "--hidden 100 500 1000; --epsilon 1 5 13." in said
     assert not list(tmp_path.glob("table5*"))
+    # Dense networks have no epsilon, but one that no table has is not theirs either.
+    said = cofire("reproduce", "table2", "--epsilon", 99, "--out", tmp_path)
+    assert "it has nothing of what was asked for" in said and "runs done" not in said
 
 
 def test_the_list_has_every_item_with_its_runs(reproduced, tmp_path):
@@ -132,12 +141,15 @@ def test_the_list_has_every_item_with_its_runs(reproduced, tmp_path):
         "reproduce", "--list", "--out", tmp_path / "no"
     )
     assert not (tmp_path / "no").exists()
+    one = cofire("reproduce", "--list", "table8", "--out", tmp_path / "no")
+    assert "table8" in one and "table2" not in one
 
 
 @pytest.mark.parametrize(
     "arguments, words",
     [
         (["tabel2"], "unknown table or figure 'tabel2'. Did you mean 'table2'?"),
+        (["figure1"], "figure1 is a drawing of the method"),
         (["table2", "--methods", "sett"], "unknown method 'sett'. Did you mean 'set'?"),
         (["table2", "--datasets", "madelon", "isolt"], "Did you mean 'isolet'?"),
         (["table2", "--similarity", "exat"], "Did you mean 'exact'?"),
@@ -235,10 +247,25 @@ def test_runs_are_listed_a_line_each(filled):
     assert lines[2].endswith("ValueError: [/b] no")
     said = cofire("runs", "list", "--out", filled, "--status", "done", "--limit", 1)
     assert "seed 1" in said and "seed 0" not in said and "and 1 before" in said
-    assert "seed" not in cofire("runs", "list", "--method", "rigl", "--out", filled)
+    said = cofire("runs", "list", "--method", "rigl", "--out", filled, code=2)
+    assert "unknown method 'rigl'" in said and "Known: set" in said
     said = cofire("runs", "list", "--status", "don", "--out", filled, code=2)
     assert "Did you mean 'done'?" in said
     cofire("runs", "list", "--limit", 0, "--out", filled, code=2)
+
+
+def test_runs_of_a_file_are_found_by_its_name(tmp_path):
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.add([Run("/some/where/my.csv", "set", 10, 5.0, s) for s in range(50)])
+        store.add([Run("/some/where/other.csv", "set", 10, 5.0, 0)])
+    for data in ("my.csv", "/some/where/my.csv"):
+        said = cofire("runs", "list", "--data", data, "--out", tmp_path)
+        assert said.count("my.csv") == 40 and "and 10 before them" in said
+    assert "other.csv" not in said
+    listed = cofire("runs", "list", "--data", "my.csv", "--json", "--out", tmp_path)
+    assert len(json.loads(listed)) == 50  # a program wants all
+    some = cofire("runs", "list", "--limit", 2, "--json", "--out", tmp_path)
+    assert [row["seed"] for row in json.loads(some)] == [49, 0]
 
 
 def test_runs_as_json_can_be_read(filled):
@@ -260,6 +287,7 @@ def test_runs_as_json_can_be_read(filled):
 def test_all_that_is_known_of_a_run_is_shown(filled):
     said = cofire("runs", "show", 2, "--out", filled)
     assert re.search(r"score +0.6\n", said) and "'test_loss': 4" in said
+    assert "alive" not in said and "key" not in said
     assert "ValueError: [/b] no" in cofire("runs", "show", 3, "--out", filled)
     assert "no run 99" in cofire("runs", "show", 99, "--out", filled, code=1)
 
@@ -269,6 +297,9 @@ def test_runs_go_out_and_come_in_again(filled, tmp_path):
     assert cofire("runs", "export", file, "--out", filled) == f"2 lines: {file}\n"
     assert cofire("runs", "import", file, "--out", new) == "2 runs are new.\n"
     assert cofire("runs", "import", file, "--out", new) == "0 runs are new.\n"
+    file.write_text(file.read_text().replace("0.6", "0.5"))
+    said = cofire("runs", "import", file, "--out", new)
+    assert said.startswith("0 runs are new.\n1 runs are there with another score")
     assert cofire("runs", "list", "--out", new).startswith("2 done\n")
     said = cofire("runs", "export", tmp_path / "c.csv", "--curves", "--out", filled)
     assert said.startswith("8 lines")
@@ -286,13 +317,17 @@ def test_an_import_that_fails_makes_no_store(tmp_path):
     assert not new.exists()
     said = cofire("runs", "import", tmp_path / "bad.csv", "--out", new, code=1)
     assert "no export of runs" in said and "Traceback" not in said
+    assert not new.exists()
 
 
 def test_runs_are_deleted_by_number_or_status(filled):
-    assert "1 runs deleted" in cofire("runs", "delete", 1, 99, "--out", filled)
+    said = cofire("runs", "delete", 1, 99, "--out", filled, code=1)
+    assert "there is no run 99" in said and "none was deleted" in said
+    assert "1 runs deleted" in cofire("runs", "delete", 1, "--out", filled)
     said = cofire("runs", "delete", "--failed", "--waiting", "--out", filled)
     assert "2 runs deleted" in said
     assert cofire("runs", "list", "--out", filled).startswith("1 done\n")
+    assert "0 runs deleted" in cofire("runs", "delete", "--waiting", "--out", filled)
     assert "--failed" in cofire("runs", "delete", "--out", filled, code=2)
 
 
@@ -309,12 +344,15 @@ def test_without_a_store_there_is_nothing_to_look_at(tmp_path, command):
 @pytest.mark.parametrize(
     "command, words",
     [
-        ("reproduce", "--quick --only-write --retry-failed --list table10 figure13"),
+        (
+            "reproduce",
+            "--quick --only-write --retry-failed --list table10 figure13 claims",
+        ),
         ("runs", "list show export import delete"),
         ("runs list", "--status waiting --limit --json"),
         ("runs show", "--json --out"),
         ("runs export", ".parquet --curves"),
-        ("runs import", "CSV export"),
+        ("runs import", "without their curves"),
         ("runs delete", "--failed --waiting"),
     ],
 )

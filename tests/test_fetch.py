@@ -237,6 +237,21 @@ def test_without_a_network_it_says_what_to_put_where(madelon, own_cache):
         assert part in text
 
 
+def test_a_copy_elsewhere_is_named_where_no_download_comes(
+    madelon, own_cache, tmp_path, monkeypatch
+):
+    madelon.status = 503
+    monkeypatch.setenv("COFIRE_DATA", str(tmp_path / "here"))
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "madelon.npz").write_bytes(MADELON.read_bytes())
+    with pytest.raises(FileNotFoundError) as caught:
+        fetch("madelon", tmp_path / "there")
+    text = str(caught.value)
+    assert f"{tmp_path / 'there' / 'madelon.npz'} does not exist" in text
+    assert f"a copy is at {tmp_path / 'here' / 'madelon.npz'}" in text
+    assert "none of the folders" not in text
+
+
 def test_originals_that_were_put_there_by_hand_are_used_and_kept(madelon, own_cache):
     folder = own_cache / "downloads" / "madelon"
     folder.mkdir(parents=True)

@@ -488,6 +488,8 @@ def test_table_1_is_of_the_data_that_are_here(monkeypatch, tmp_path, store):
         "test": 600,
         "classes": 2,
     }
+    (table,) = tabulate(ITEMS["table1"], store, Choice(data=("isolet",))).tables
+    assert table.rows == []
 
 
 def test_cost_tells_growth_from_training_also_where_the_first_epoch_grows(store):

@@ -13,7 +13,7 @@ import pytest
 import cofire
 from cofire.experiments import Run, Store, StoreError
 from cofire.experiments import store as module
-from cofire.experiments.exchange import export_runs, import_runs
+from cofire.experiments.exchange import export_runs, read_runs, take_over
 from cofire.experiments.grid import grid
 from run_cases import outcome, runs
 
@@ -436,8 +436,8 @@ def test_csv_brings_back_all_but_curves(filled, tmp_path):
         other.add([filled.results()[0].run])
         other.claim(filled.results()[0].run)
         other.fail(filled.results()[0].run, "here it failed")
-        assert import_runs(other, file) == 3
-        assert import_runs(other, file) == 0
+        assert take_over(other, read_runs(file)) == (3, 0)
+        assert take_over(other, read_runs(file)) == (0, 0)
         here = {result.run: result for result in other.results()}
         for there in filled.results():
             found = here[there.run]
@@ -471,6 +471,11 @@ def test_parquet_has_the_same_values(filled, tmp_path):
     rows = parquet.read_table(tmp_path / "runs.parquet").to_pylist()
     there = filled.rows(status="done")
     assert rows == [{name: row[name] for name in rows[0]} for row in there]
+    export_runs(filled, tmp_path / "runs.csv")
+    assert read_runs(tmp_path / "runs.parquet") == read_runs(tmp_path / "runs.csv")
+    (tmp_path / "other.parquet").write_bytes(b"PAR1 or not")
+    with pytest.raises(ValueError, match=r"other\.parquet is no Parquet file"):
+        read_runs(tmp_path / "other.parquet")
     assert export_runs(filled, tmp_path / "c.parquet", curves=True) == 12
     assert parquet.read_table(tmp_path / "c.parquet").num_rows == 12
 
@@ -509,11 +514,12 @@ def test_an_export_that_fails_leaves_the_file_as_it_was(
     [
         (lambda line: line.replace("0.25", "good"), "line 3: score cannot be 'good'"),
         (lambda line: line.replace("0.25", "nan"), "line 3: score cannot be 'nan'"),
+        (lambda line: line.replace("0.25", "7"), "line 3: score cannot be '7'"),
         (lambda line: line.replace("{}", ""), "line 3: options is empty"),
         (lambda line: line[:20], "line 3: .* is empty"),
     ],
 )
-def test_an_import_with_a_bad_line_takes_over_nothing(store, tmp_path, spoil, words):
+def test_an_import_with_a_bad_line_is_refused(store, tmp_path, spoil, words):
     store.add(runs(2))
     for run in runs(2):
         store.claim(run)
@@ -522,25 +528,31 @@ def test_an_import_with_a_bad_line_takes_over_nothing(store, tmp_path, spoil, wo
     export_runs(store, file)
     *good, bad = file.read_text("utf-8").splitlines()
     file.write_text("\n".join([*good, spoil(bad)]), "utf-8")
-    with Store(tmp_path / "other.sqlite") as other:
-        with pytest.raises(ValueError, match=words):
-            import_runs(other, file)
-        assert other.rows() == []
+    with pytest.raises(ValueError, match=words):
+        read_runs(file)
 
 
 def test_an_import_of_something_else_says_what_it_lacks(store, tmp_path):
     file = tmp_path / "iris.csv"
     file.write_text("data,method\n1,2\n")
     with pytest.raises(ValueError, match="no export of runs: it lacks best_epoch, "):
-        import_runs(store, file)
+        read_runs(file)
 
 
 def test_an_export_that_went_through_a_spreadsheet_is_read(filled, tmp_path):
     export_runs(filled, tmp_path / "runs.csv")
     text = (tmp_path / "runs.csv").read_text("utf-8")
     (tmp_path / "runs.csv").write_text(text, "utf-8-sig")
-    with Store(tmp_path / "other.sqlite") as other:
-        assert import_runs(other, tmp_path / "runs.csv") == 3
+    assert len(read_runs(tmp_path / "runs.csv")) == 3
+
+
+def test_a_run_with_another_score_stays_and_is_counted(filled, tmp_path):
+    export_runs(filled, tmp_path / "runs.csv")
+    rows = read_runs(tmp_path / "runs.csv")
+    before = filled.rows()
+    rows[0]["score"] += 0.125
+    assert take_over(filled, rows) == (0, 1)
+    assert filled.rows() == before
 
 
 class InterruptedAt:

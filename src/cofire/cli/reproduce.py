@@ -19,7 +19,8 @@ def reproduce(
     items: Annotated[
         list[str] | None,
         typer.Argument(
-            help="table1 ... table10, figure2 ... figure13, cost, fair, house; all."
+            help="table1 ... table10, figure2 ... figure13, claims, summary, "
+            "rewiring, cost, fair, house; all."
         ),
     ] = None,
     list_items: Annotated[
@@ -55,7 +56,8 @@ def reproduce(
         bool,
         typer.Option(
             "--program",
-            help="With three accidents of the authors' program (docs).",
+            help="With three accidents of the authors' program, which decide some "
+            "cells (docs/reproduction.md).",
         ),
     ] = False,
     out: Out = OUT,
@@ -106,9 +108,9 @@ def reproduce(
         typer.echo(f"cofire: {error}", err=True)
         raise typer.Exit(2) from None
     if list_items or not wanted:
-        _list(console, choice, out)
+        _list(console, wanted or list(ITEMS.values()), choice, out)
         return
-    with open_store(out, create=True) as store:
+    with open_store(out, create=not only_write) as store:
         failed = 0
         for item in wanted:
             if not only_write:
@@ -158,12 +160,29 @@ def _write(
         console.print(
             "  nothing to show yet: no run of it is done"
             if made.n_runs
-            else "  it has nothing of what was asked for"
+            else f"  it has nothing of what was asked for. {_has(item)}",
+            soft_wrap=True,
         )
         return
     _print_tables(console, made)
     for line in (*files, *([made.undrawn] if made.undrawn else [])):
         console.print(f"  {line}", soft_wrap=True, markup=False)
+
+
+def _has(item: "Item") -> str:
+    """What can be asked of an item."""
+    from cofire.paper import Choice
+
+    runs = item.runs(Choice())
+    epsilons = sorted({run.epsilon for run in runs if run.epsilon is not None})
+    choices = {
+        "--datasets": dict.fromkeys(run.data for run in runs),
+        "--methods": dict.fromkeys(run.method for run in runs),
+        "--hidden": sorted({run.hidden for run in runs}),
+        "--epsilon": [f"{epsilon:g}" for epsilon in epsilons],
+    }
+    known = (f"{name} {' '.join(map(str, of))}" for name, of in choices.items() if of)
+    return f"It has: {'; '.join(known)}."
 
 
 def _print_tables(console: "Console", made: "Made") -> None:
@@ -176,10 +195,8 @@ def _print_tables(console: "Console", made: "Made") -> None:
         console.print(text, soft_wrap=True, markup=False)
 
 
-def _list(console: "Console", choice: "Choice", out: Path) -> None:
+def _list(console: "Console", items: "list[Item]", choice: "Choice", out: Path) -> None:
     from rich.table import Table
-
-    from cofire.paper import ITEMS
 
     done: set[Run] = set()
     if (out / "runs.sqlite").exists():
@@ -189,7 +206,7 @@ def _list(console: "Console", choice: "Choice", out: Path) -> None:
     for heading in ("runs", "done"):
         table.add_column(heading, justify="right")
     table.add_column("data sets")
-    for item in ITEMS.values():
+    for item in items:
         runs = item.runs(choice)
         data = list(dict.fromkeys(run.data for run in runs))
         count = sum(run in done for run in runs)

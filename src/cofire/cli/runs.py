@@ -2,8 +2,9 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -19,6 +20,7 @@ runs = typer.Typer(
 Out = Annotated[Path, typer.Option("--out", help="The folder that holds runs.sqlite.")]
 OUT = Path("cofire-results")
 STATUSES = ("waiting", "running", "done", "failed")
+T = TypeVar("T")
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
@@ -39,11 +41,16 @@ def list_runs(
     status: Annotated[
         str | None, typer.Option(help="waiting, running, done or failed.")
     ] = None,
-    data: Annotated[str | None, typer.Option(help="Of this data set.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="Of this data set, or file of this name.")
+    ] = None,
     method: Annotated[str | None, typer.Option(help="Of this method.")] = None,
     limit: Annotated[
-        int, typer.Option(min=1, help="No more than the last so many.")
-    ] = 40,
+        int | None,
+        typer.Option(
+            min=1, help="No more than the last so many (40; with --json all)."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Say which runs there are, one a line."""
@@ -54,15 +61,22 @@ def list_runs(
         raise typer.Exit(2)
     with open_store(out) as store:
         counts = store.counts()
-        found = store.rows(**_given(status=status, data=data, method=method))
+        found = store.rows(**_given(status=status, method=method))
+        methods = {row["method"] for row in store.rows()}
+    if data is not None:
+        found = [row for row in found if data in (row["data"], Path(row["data"]).name)]
+    if method is not None and method not in methods:
+        typer.echo(f"cofire: {unknown_name('method', method, methods)}", err=True)
+        raise typer.Exit(2)
     if as_json:
-        print(json.dumps([_plain(row) for row in found]))
+        print(json.dumps([_plain(row) for row in found[-(limit or 0) :]]))
         return
     print(", ".join(f"{n} {name}" for name, n in counts.items() if n) or "no runs")
-    for row in found[-limit:]:
+    shown = found[-(limit or 40) :]
+    for row in shown:
         print(_line(row))
-    if len(found) > limit:
-        print(f"... and {len(found) - limit} before them (--limit)")
+    if len(found) > len(shown):
+        print(f"... and {len(found) - len(shown)} before them (--limit)")
 
 
 @runs.command()
@@ -85,7 +99,7 @@ def show(
         print(json.dumps(facts | {"curves": _lists(curves)}))
         return
     for name, value in facts.items():
-        if value is not None:
+        if value is not None and name not in ("key", "alive"):  # the store's own
             print(f"{name:<18}{value}")
 
 
@@ -101,26 +115,27 @@ def export(
     from cofire.experiments.exchange import export_runs
 
     with open_store(out) as store:
-        _or_exit(
-            lambda: print(f"{export_runs(store, file, curves=curves)} lines: {file}")
-        )
+        n = _or_exit(lambda: export_runs(store, file, curves=curves))
+    print(f"{n} lines: {file}")
 
 
 @runs.command("import")
 def import_runs(
     file: Annotated[
         Path,
-        typer.Argument(
-            help="A CSV file that `export` wrote.", exists=True, dir_okay=False
-        ),
+        typer.Argument(help="A file that `export` wrote.", exists=True, dir_okay=False),
     ],
     out: Out = OUT,
 ) -> None:
-    """Take over finished runs, without their curves, from an exported CSV file."""
-    from cofire.experiments.exchange import import_runs as take_over
+    """Take over finished runs, without their curves, from an exported file."""
+    from cofire.experiments.exchange import read_runs, take_over
 
+    rows = _or_exit(lambda: read_runs(file))
     with open_store(out, create=True) as store:
-        _or_exit(lambda: print(f"{take_over(store, file)} runs are new."))
+        new, other = take_over(store, rows)
+    print(f"{new} runs are new.")
+    if other:
+        print(f"{other} runs are there with another score, and stay as they are.")
 
 
 @runs.command()
@@ -134,12 +149,20 @@ def delete(
 ) -> None:
     """Forget runs, for good."""
     with open_store(out) as store:
-        ids = list(run or [])
-        for asked, status in ((failed, "failed"), (waiting, "waiting")):
-            ids += [row["id"] for row in store.rows(status=status)] if asked else []
-        if not ids:
+        if not (run or failed or waiting):
             typer.echo("cofire: name runs, or give --failed or --waiting.", err=True)
             raise typer.Exit(2)
+        ids = list(run or [])
+        unknown = [i for i in ids if not store.rows(id=i)]
+        if unknown:
+            named = ", ".join(map(str, unknown))
+            typer.echo(
+                f"cofire: there is no run {named} in {store.path}; none was deleted.",
+                err=True,
+            )
+            raise typer.Exit(1)
+        for asked, status in ((failed, "failed"), (waiting, "waiting")):
+            ids += [row["id"] for row in store.rows(status=status)] if asked else []
         print(f"{store.delete(ids)} runs deleted.")
 
 
@@ -171,9 +194,9 @@ def _line(row: dict[str, Any]) -> str:
     return f"{row['id']:>6}  {row['status']:<8}{label(run_of(row)):<56}{result}"
 
 
-def _or_exit(action: Any) -> None:
+def _or_exit(action: Callable[[], T]) -> T:
     try:
-        action()
+        return action()
     except (OSError, ValueError, ImportError) as error:
         typer.echo(f"cofire: {error}", err=True)
         raise typer.Exit(1) from None

@@ -42,10 +42,8 @@ def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) 
             if file in missing:
                 download(url, file, watch)
     except OSError as error:
-        looked = ", ".join(str(folder) for folder in folders())
         raise FileNotFoundError(
-            f"{name}.npz is in none of the folders {looked} (COFIRE_DATA may name "
-            f"another one) and could not be downloaded: {error}.\n"
+            f"{_looked_for(name, path)} and could not be downloaded: {error}.\n"
             f"{_what_to_do(name, entry, path, originals)}"
         ) from error
     try:
@@ -74,6 +72,18 @@ def _checked(name: str, path: Path) -> Path:
 def _remove(files: list[Path]) -> None:
     for file in files:
         file.unlink(missing_ok=True)
+
+
+def _looked_for(name: str, path: Path) -> str:
+    """Where it is not, and if there is a copy elsewhere: where."""
+    try:
+        return f"{path} does not exist (a copy is at {locate(name)})"
+    except FileNotFoundError:
+        looked = ", ".join(map(str, dict.fromkeys((path.parent, *folders()))))
+        return (
+            f"{name}.npz is in none of the folders {looked} (COFIRE_DATA may name "
+            "another one)"
+        )
 
 
 def _what_to_do(name: str, entry: Entry, path: Path, originals: Path) -> str:

@@ -1,4 +1,4 @@
-"""Runs to CSV and Parquet, and back from CSV."""
+"""Runs to CSV and Parquet, and back."""
 
 import csv
 import io
@@ -76,11 +76,7 @@ def _csv(rows: Iterator[dict[str, Any]], columns: tuple[str, ...]) -> tuple[byte
 def _parquet(
     rows: Iterator[dict[str, Any]], columns: tuple[str, ...]
 ) -> tuple[bytes, int]:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise ImportError("Parquet needs pyarrow: pip install 'cofire[data]'") from None
+    pa, pq = _pyarrow()
     types = dict.fromkeys(_WHOLE, pa.int64()) | dict.fromkeys(_REAL, pa.float64())
     schema = pa.schema([(name, types.get(name, pa.string())) for name in columns])
     values: dict[str, list[Any]] = {name: [] for name in columns}
@@ -92,21 +88,67 @@ def _parquet(
     return file.getvalue(), len(values["data"])
 
 
-def import_runs(store: Store, file: Path) -> int:
-    """Take over what `export_runs` wrote as CSV, without curves; returns how many."""
+def read_runs(file: Path) -> list[dict[str, Any]]:
+    """What `export_runs` wrote, a run each; refused if a value cannot be one."""
+    if file.suffix == ".parquet":
+        names, lines = _parquet_lines(file)
+    else:
+        names, lines = _csv_lines(file)
+    missing = set(COLUMNS) - set(names)
+    if missing:
+        raise ValueError(
+            f"{file} is no export of runs: it lacks {', '.join(sorted(missing))}."
+        )
+    return [_typed(row, f"{file}, line {number}") for number, row in lines]
+
+
+def take_over(store: Store, rows: list[dict[str, Any]]) -> tuple[int, int]:
+    """Put finished runs into a store, without curves: how many are new to it.
+
+    A run that is there stays as it is; the second number counts those whose score there
+    is another one.
+    """
+    there = {row["key"]: row["score"] for row in store.rows(status="done")}
+    keyed = {run_of(row).key: row for row in rows}
+    new = [row for key, row in keyed.items() if key not in there]
+    other = sum(
+        there.get(key, row["score"]) != row["score"] for key, row in keyed.items()
+    )
+    store.take_over(new)
+    return len(new), other
+
+
+Lines = list[tuple[int, dict[str, str]]]
+
+
+def _csv_lines(file: Path) -> tuple[list[str], Lines]:
     # A spreadsheet may have put a mark of its encoding before the first name.
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        reader = csv.DictReader(lines)
-        missing = set(COLUMNS) - set(reader.fieldnames or ())
-        if missing:
-            raise ValueError(
-                f"{file} is no export of runs: it lacks {', '.join(sorted(missing))}."
-            )
-        rows = [_typed(row, f"{file}, line {reader.line_num}") for row in reader]
-    there = {row["key"] for row in store.rows(status="done")}
-    new = {run_of(row).key: row for row in rows if run_of(row).key not in there}
-    store.take_over(new.values())
-    return len(new)
+    with file.open(encoding="utf-8-sig", newline="") as text:
+        reader = csv.DictReader(text)
+        lines = [(reader.line_num, row) for row in reader]
+        return list(reader.fieldnames or ()), lines
+
+
+def _parquet_lines(file: Path) -> tuple[list[str], Lines]:
+    pa, pq = _pyarrow()
+    try:
+        table = pq.read_table(file)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{file} is no Parquet file: {error}") from None
+    lines = [
+        (i, {name: "" if v is None else str(v) for name, v in row.items()})
+        for i, row in enumerate(table.to_pylist(), start=1)
+    ]
+    return table.column_names, lines
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install 'cofire[data]'") from None
+    return pa, pq
 
 
 def _typed(row: dict[str, str], where: str) -> dict[str, Any]:
@@ -123,7 +165,8 @@ def _value(name: str, text: str | None, where: str) -> Any:
             return int(text)
         if name in _REAL:
             value = float(text)
-            if not math.isfinite(value):
+            # Accuracies and R² are never above 1.
+            if not math.isfinite(value) or (name.endswith("score") and value > 1):
                 raise ValueError
             return value
         if name in ("options", "notes", "machine") and not isinstance(

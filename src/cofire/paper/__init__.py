@@ -13,6 +13,11 @@ ITEMS: dict[str, Item] = {**PAPER_ITEMS, FAIR.name: FAIR, HOUSE.name: HOUSE}
 
 def item_named(name: str) -> Item:
     """The item; an error names what was probably meant."""
+    if name == "figure1":
+        raise ValueError(
+            "figure1 is a drawing of the method: there is nothing to run. See "
+            "`cofire reproduce --list`."
+        )
     if name not in ITEMS:
         raise unknown_name("table or figure", name, ITEMS)
     return ITEMS[name]

@@ -36,8 +36,8 @@ def _share(good: int, all_of: int, figures: str) -> Verdict:
 class Evidence:
     """Finished cells, asked for by what tells them apart in the paper."""
 
-    def __init__(self, cells: Cells) -> None:
-        self.cells = cells
+    def __init__(self, cells: Cells, epochs: int = 500) -> None:
+        self.cells, self.epochs = cells, epochs
 
     def get(
         self,
@@ -46,10 +46,11 @@ class Evidence:
         hidden: int,
         epsilon: float | None = 1,
         options: str = "{}",
-        epochs: int = 500,
+        epochs: int | None = None,
     ) -> Gathered | None:
         """A cell of the masked profile."""
         eps = None if epsilon is None or method == "dense" else float(epsilon)
+        epochs = epochs or self.epochs
         cell = Cell(data, method, hidden, eps, epochs=epochs, options=options)
         return self.cells.get(cell)
 
@@ -217,9 +218,8 @@ def loss_stalls(evidence: Evidence) -> Verdict:
             found = evidence.get("isolet", method, hidden, 1)
             if found is not None and len(found.results[0].curves.get("test_loss", ())):
                 loss = found.curves("test_loss").mean(axis=0)
-                falls[method] = (
-                    100 * (1 - loss[-1] / loss[199]) if len(loss) > 200 else 0
-                )
+                if len(loss) > 200:
+                    falls[method] = 100 * (1 - loss[-1] / loss[199])
         if len(falls) == 3:
             total += 1
             others = min(falls["ctre_seq"], falls["ctre_sim"])
@@ -317,24 +317,22 @@ CLAIMS: dict[str, Callable[[Evidence], Verdict]] = {
 }
 
 
-def claims_table(cells: Cells) -> Table:
-    """One row a claim."""
-    evidence = Evidence(cells)
+def claims_table(cells: Cells, about: str = "", epochs: int = 500) -> Table:
+    """One row a claim, from runs of so many epochs."""
+    evidence = Evidence(cells, epochs)
     rows: list[list[Value]] = []
     for claim, judge in CLAIMS.items():
         verdict = judge(evidence)
         rows.append([claim, verdict.word, verdict.figures])
-    return Table(
-        "claims",
-        "The paper's claims",
-        ("claim", "verdict", "figures"),
-        rows,
-        "Written from the runs that are done. A claim about several cells holds if all "
-        "of them bear it out, holds in part if some do. Accuracies are means over "
-        "seeds in per cent, differences are points, whether significant or not; where "
-        "a claim is vague, the figures say how it was read. Where the exact search was "
-        "not run, the screened one stands in.",
+    caption = (
+        f"{about} Written from the runs that are done. A claim about several cells "
+        "holds if all of them bear it out, holds in part if some do. Accuracies are "
+        "means over seeds in per cent, differences are points, whether significant or "
+        "not; where a claim is vague, the figures say how it was read. Where the exact "
+        "search was not run, the screened one stands in."
     )
+    columns = ("claim", "verdict", "figures")
+    return Table("claims", "The paper's claims", columns, rows, caption.strip())
 
 
 def with_any_options(cells: Cells) -> Cells:

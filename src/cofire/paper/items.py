@@ -43,6 +43,8 @@ class Block:
     first_seed: int = 0
 
     def runs(self) -> Iterator[Run]:
+        if not self.epsilon:  # else dense networks, which have none, would stay
+            return iter(())
         runs = grid(
             data=self.data,
             methods=self.methods,
@@ -118,9 +120,7 @@ class Choice:
         """The block without what is not asked for."""
         wanted = self.smallest(block) if self.quick else self
         if self.quick:
-            block = replace(
-                block, seeds=min(block.seeds, 2), epochs=min(block.epochs, 60)
-            )
+            block = replace(block, seeds=min(block.seeds, 2))
         return replace(
             block,
             data=_common(block.data, wanted.data),
@@ -128,9 +128,13 @@ class Choice:
             hidden=_common(block.hidden, wanted.hidden),
             epsilon=_common(block.epsilon, wanted.epsilon),
             seeds=block.seeds if self.seeds is None else min(self.seeds, block.seeds),
-            epochs=self.epochs or block.epochs,
+            epochs=self.epochs_of(block.epochs),
             similarity=self.similarity,
         )
+
+    def epochs_of(self, epochs: int) -> int:
+        """For how many epochs runs are trained that have so many in the paper."""
+        return self.epochs or (min(epochs, 60) if self.quick else epochs)
 
     def smallest(self, block: Block) -> "Choice":
         """Where nothing was said: the first data set, width and density of a block."""

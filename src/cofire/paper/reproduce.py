@@ -54,7 +54,10 @@ def tabulate(item: Item, store: Store, choice: Choice) -> Made:
         if item.name == "claims":
             screened = all_cells(store, replace(choice, similarity="screened"))
             made.cells = with_any_options(made.cells | screened)
-            made.tables = [claims_table(made.cells)] if made.cells else []
+            about = reductions(choice)
+            epochs = choice.epochs_of(500)
+            table = claims_table(made.cells, about, epochs)
+            made.tables = [table] if made.cells else []
         return made
     wanted = item.runs(choice)
     done = _results(item, wanted, store)
@@ -65,7 +68,7 @@ def tabulate(item: Item, store: Store, choice: Choice) -> Made:
     made.missing = [run for run in wanted if run not in there]
     if made.cells or not item.needs_runs:
         about = caption(item, choice, wanted, made.missing)
-        made.tables = _tables(item, made.cells, about)
+        made.tables = _tables(item, choice, made.cells, about)
     return made
 
 
@@ -88,16 +91,18 @@ def write(made: Made, folder: Path) -> list[Path]:
     if made.item.name == "summary" and made.cells:
         n_done = sum(len(gathered.results) for gathered in made.cells.values())
         missing = made.n_runs - n_done
-        page = summary_page(made.cells, made.choice, missing, made.n_runs)
+        about = reductions(made.choice)
+        page = summary_page(made.cells, made.choice, about, missing, made.n_runs)
         files.append(folder / f"summary{ways}.md")
         write_atomically(files[-1], page.encode())
     try:
         drawn = _figures(made.item, made.cells) if made.cells else {}
         for ending, figure in drawn.items():
+            from cofire.report.panels import note_below
             from cofire.report.plots import save_figure
 
             if made.choice.quick:
-                figure.suptitle(REDUCED, fontsize=8)
+                note_below(figure, REDUCED)
             files += save_figure(figure, folder, f"{made.item.name}{ending}{ways}")
     except ImportError as error:  # matplotlib is not everywhere; tables are
         made.undrawn = f"no figures: {error}"
@@ -126,6 +131,16 @@ def caption(item: Item, choice: Choice, runs: list[Run], missing: list[Run]) -> 
     return " ".join(word for word in words if word)
 
 
+def reductions(choice: Choice) -> str:
+    """In what an overview's runs are less than the paper's, or otherwise."""
+    words = [
+        REDUCED if choice.quick else "",
+        f"Of {choice.epochs} epochs instead of 500." if choice.epochs else "",
+        PROGRAM_NOTE if choice.program else "",
+    ]
+    return " ".join(word for word in words if word)
+
+
 def _cells(missing: list[Run]) -> str:
     """Which data sets, widths and densities the missing runs are of."""
     found: dict[str, int] = {}
@@ -138,9 +153,9 @@ def _cells(missing: list[Run]) -> str:
     return ", ".join(named[:8]) + more
 
 
-def _tables(item: Item, cells: Cells, about: str) -> list[Table]:
+def _tables(item: Item, choice: Choice, cells: Cells, about: str) -> list[Table]:
     if item.name == "table1":
-        return [tables.data_table(_data_facts())]
+        return [tables.data_table(_data_facts(choice))]
     if isinstance(item, Fair):
         own = [result for found in cells.values() for result in found.results]
         return [fair_table(own, about)]
@@ -157,11 +172,13 @@ def _tables(item: Item, cells: Cells, about: str) -> list[Table]:
     return [own_way[item.name](cells, about)] if item.name in own_way else []
 
 
-def _data_facts() -> dict[str, dict[str, int]]:
+def _data_facts(choice: Choice) -> dict[str, dict[str, int]]:
     """Of the data sets that are on this machine."""
     facts = {}
     for row in rows("datasets"):
         name = row["dataset"].lower().replace("-", "_")
+        if choice.data is not None and name not in choice.data:
+            continue
         try:
             locate(name)
         except FileNotFoundError:

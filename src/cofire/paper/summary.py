@@ -154,8 +154,10 @@ def _set_like(
     ]
 
 
-def summary_page(cells: Cells, choice: Choice, missing: int, total: int) -> str:
-    """The page as Markdown."""
+def summary_page(
+    cells: Cells, choice: Choice, about: str, missing: int, total: int
+) -> str:
+    """The page as Markdown; about: what its runs are less than the paper's."""
     table = faithfulness_table(cells, choice)
     last = table.rows[-1]
     _, _, _, done, agree, above, below, apart = last
@@ -165,6 +167,7 @@ def summary_page(cells: Cells, choice: Choice, missing: int, total: int) -> str:
             "",
             "<!-- written by `cofire reproduce summary` -->",
             "",
+            *([about, ""] if about else []),
             f"Of the paper's cells that were run, **{agree} of {done} agree**, {above} "
             f"are above and {below} below (two standard deviations of both, and half a "
             "point: a wide gate where single runs spread widely). Of those that agree, "

@@ -198,7 +198,9 @@ def significance_table(cells: Cells, about: str) -> Table:
             *("paper", "p, Holm", "CTRE - method", "95 % interval", "Cliff's delta"),
         ),
         rows,
-        f"{about} Two-sample, two-sided, exact; rejected below 0.05. {PARTNER_NOTE} "
+        f"{about} Two-sample, two-sided, exact. As the paper words it, "
+        "the hypothesis of no difference is rejected (Reject) below 0.05, else it is "
+        f"kept (True). {PARTNER_NOTE} "
         "With three seeds against three it cannot reject, whatever the figures: such "
         "rows have no decision and do not count for Holm's correction, which is over "
         "the others; differences are in points with Welch's interval. "
@@ -268,8 +270,9 @@ def delay_table(cells: Cells, about: str) -> Table:
         "Table 6: training delay in per cent of the epochs",
         ("data", "n", "method", "ours", "paper", "difference", "reached as there"),
         rows,
-        f"{about} The first epoch at which the mean curve of the test accuracy chosen "
-        "so far reaches 90 % of the best final one among the five methods, epsilon 1; "
+        f"{about} The share of the epochs, in per cent, after which the mean curve of "
+        "the test accuracy chosen so far reaches 90 % of the best final one among the "
+        "five methods, epsilon 1; "
         f"- is never. CTRE is lowest (ties count) in {lowest} of {len(complete)} "
         f"cells. {len(groups) - len(complete)} more cells lack runs of a method, so "
         "that the best of the five is not known.",

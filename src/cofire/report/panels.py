@@ -102,6 +102,11 @@ def label_all(figure: "Figure", x_label: str, y_label: str, note: str = "") -> N
     figure.text(0.994, 0.01, note, ha="right", va="bottom", fontsize=6.5, color=GREY)
 
 
+def note_below(figure: "Figure", note: str) -> None:
+    """A note in the other corner, for what nobody may overlook."""
+    figure.text(0.006, 0.01, note, ha="left", va="bottom", fontsize=6.5, color="red")
+
+
 def method_legend(
     figure: "Figure", panels: Iterable[Panel], *, markers: bool = False
 ) -> None:
