@@ -102,7 +102,7 @@ def write(made: Made, folder: Path) -> list[Path]:
             from cofire.report.plots import save_figure
 
             if made.choice.quick:
-                note_below(figure, REDUCED)
+                note_below(figure, "REDUCED: --quick, a part of the runs.")
             files += save_figure(figure, folder, f"{made.item.name}{ending}{ways}")
     except ImportError as error:  # matplotlib is not everywhere; tables are
         made.undrawn = f"no figures: {error}"
