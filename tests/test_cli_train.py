@@ -192,6 +192,79 @@ def test_a_file_to_predict_for_need_not_have_the_target():
     assert "'weight'" in refused("predict", "fruit.cofire", "x.csv")
 
 
+def unnamed(name, columns):
+    frame = fruit().dropna()
+    numbers = frame.assign(noise=range(len(frame)))
+    numbers[columns.split()].to_csv(name, index=False, header=False)
+
+
+def test_columns_without_names_may_come_without_the_target():
+    """The target is the first column: the others keep their numbers without it."""
+    more = (*SMALL, "--epochs", 60, "--learning-rate", 0.1, "--no-header")
+    unnamed("a.csv", "kind length weight noise")
+    unnamed("x.csv", "length weight noise")
+    done("train", "a.csv", "--target", 0, "--drop", 3, *more)
+    expected = predictions("a.cofire", "a.csv", "--no-header")
+    assert len({row["prediction"] for row in expected}) > 1
+    for target in ((), ("--target", 0), ("--target", -4)):
+        result = done("predict", "a.cofire", "x.csv", "--no-header", *target)
+        assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
+    assert "without the target (column 0)" in result.stderr
+    said = refused("evaluate", "a.cofire", "x.csv", "--no-header")
+    assert "x.csv has 3 columns" in said and "had 4" in said
+    assert "'2'" in refused("predict", "a.cofire", "x.csv", "--no-header", "--target=2")
+
+    unnamed("b.csv", "kind length weight")
+    unnamed("x.csv", "length weight")
+    done("train", "b.csv", "--target", 0, *more)
+    expected = predictions("b.cofire", "b.csv", "--no-header")
+    result = done("predict", "b.cofire", "x.csv", "--no-header")
+    assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
+    assert result.stderr == ""
+
+
+def test_columns_without_names_that_are_too_many_or_too_few_are_refused():
+    unnamed("a.csv", "length kind weight")
+    done("train", "a.csv", "--target", 1, *SMALL, "--no-header")
+    for columns in ("length", "length weight kind noise"):
+        unnamed("x.csv", columns)
+        said = refused("predict", "a.cofire", "x.csv", "--no-header")
+        assert f"x.csv has {len(columns.split())} columns" in said
+        assert "had 3, the target (column 1) among them" in said
+        assert "or 2 without the target" in said
+        test = ("--target", 1, "--test", "x.csv", "--no-header")
+        assert "x.csv has" in refused("train", "a.csv", *test)
+
+
+def test_a_target_whose_name_is_a_number_is_no_number_of_a_column():
+    frame = fruit().dropna().rename(columns={"kind": "1"})
+    frame.to_csv("a.csv", index=False)
+    done("train", "a.csv", *SMALL, "--test-fraction", 0)
+    frame.drop(columns="1").to_csv("x.csv", index=False)
+    assert predictions("a.cofire", "x.csv") == predictions("a.cofire", "a.csv")
+
+
+def test_columns_that_were_dropped_are_known():
+    more = ("--missing", "mean", "--drop", "weight", *SMALL)
+    assert done("train", "fruit.csv", "--test", "new.csv", *more).stderr == ""
+    assert done("predict", "fruit.cofire", "new.csv").stderr == ""
+    assert done("evaluate", "fruit.cofire", "new.csv").stderr == ""
+
+
+def test_models_of_before_columns_were_counted_are_read():
+    done("train", "fruit.csv", "--missing", "mean", "--drop", "weight", *SMALL)
+    expected = predictions("fruit.cofire", "new.csv")
+    document, tensors = container.read("fruit.cofire")
+    for name in ("format", "tensors"):
+        document.pop(name)
+    for name in ("n_columns", "dropped"):
+        document["preprocessing"].pop(name)
+    container.write("old.cofire", document, tensors)
+    result = done("predict", "old.cofire", "new.csv")
+    assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
+    assert "does not know: 'weight'" in result.stderr
+
+
 def test_what_is_new_in_a_file_is_said():
     done("train", "fruit.csv", "--missing", "mean", *SMALL)
     frame = pd.read_csv("new.csv").assign(price=3)

@@ -343,6 +343,9 @@ def test_the_papers_preprocessing_gives_the_papers_data():
         {"columns": None, "features": None},
         {"columns": None, "features": {"fill": None, "origin": [0], "unit": [1, 2]}},
         {"more": 1},
+        {"n_columns": "3"},
+        {"dropped": [3]},
+        {"dropped": None},
     ],
 )
 def test_a_forged_description_is_refused(change):

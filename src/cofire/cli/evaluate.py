@@ -33,7 +33,9 @@ def evaluate(
         from cofire.data.tables import Reading
 
         loaded = load_model(model)
-        reading = Reading(target, True, not no_header, separator)
+        reading = Reading(
+            target, labelled=True, header=not no_header, separator=separator
+        )
         X, y = loaded.rows(data, reading)
         predicted = loaded.estimator.predict(X)
         if predicted.ndim == 2:

@@ -123,10 +123,20 @@ class Model:
         reading = replace(
             reading,
             target=target,
+            by_name=reading.target is None,
             text=known.text_columns | words,
             first_index=known.first_index,
+            n_columns=known.n_columns,
         )
         table = read_table(path, reading)
+        if known.dropped and reading.n_columns and table.target is None:
+            tell(
+                [
+                    f"{path} has {table.n_columns} columns, one less than the file "
+                    "that the model was trained on: it is taken for one without the "
+                    f"target (column {known.target}), not without a dropped column"
+                ]
+            )
         return table.X, table.y
 
     @property

@@ -38,7 +38,9 @@ def predict(
         loaded = load_model(model)
         if proba and not loaded.is_classifier:
             raise ValueError("--proba: a regressor has no probabilities.")
-        reading = Reading(target, False, not no_header, separator)
+        reading = Reading(
+            target, labelled=False, header=not no_header, separator=separator
+        )
         X, _ = loaded.rows(data, reading)
         text = _as_csv(loaded, X, proba)
         if out is None:

@@ -82,8 +82,13 @@ class Columns:
         """Number of features that the columns become."""
         return sum(column.n_features for column in self.columns)
 
-    def transform(self, frame: Any) -> tuple[Samples, list[str]]:
-        """Turn rows into features, float32; and what a user should know of them."""
+    def transform(
+        self, frame: Any, dropped: Collection[str] = ()
+    ) -> tuple[Samples, list[str]]:
+        """Turn rows into features, float32; and what a user should know of them.
+
+        Nothing is said of columns that training left out, the `dropped` ones.
+        """
         if not hasattr(frame, "columns"):
             raise ValueError(
                 "the model was trained on a table with named columns (CSV, Parquet); "
@@ -97,7 +102,7 @@ class Columns:
                 f"The file has {_listed(list(frame.columns))}."
             )
         notes = []
-        more = [name for name in frame.columns if name not in names]
+        more = [name for name in frame.columns if name not in {*names, *dropped}]
         if more:
             notes.append(f"columns that the model does not know: {_listed(more)}")
         parts = [self._features(frame, column, notes) for column in self.columns]

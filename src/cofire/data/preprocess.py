@@ -100,6 +100,10 @@ class Preprocessing:
     """Name in the catalogue, if it was trained on one."""
     first_index: int | None = None
     """Of libsvm files."""
+    n_columns: int | None = None
+    """Of a CSV file without a header, the target among them."""
+    dropped: tuple[str, ...] = ()
+    """Columns of the file that training left out."""
 
     @classmethod
     def fit(
@@ -121,7 +125,15 @@ class Preprocessing:
             steps = Columns.fit(table.X, scale, missing, text)
         else:
             steps = Features.fit(table.X, scale, missing)
-        return cls(steps, scale, missing, table.target, None, table.first_index)
+        return cls(
+            steps,
+            scale,
+            missing,
+            target=table.target,
+            first_index=table.first_index,
+            n_columns=table.n_columns,
+            dropped=table.dropped,
+        )
 
     @classmethod
     def of_paper(cls, raw: Dataset) -> Self:
@@ -142,6 +154,8 @@ class Preprocessing:
 
     def transform(self, X: Any) -> tuple[Samples, list[str]]:
         """Turn rows of a file into features; and what a user should know of them."""
+        if isinstance(self.steps, Columns):
+            return self.steps.transform(X, self.dropped)
         return self.steps.transform(X)
 
     @property
@@ -164,6 +178,8 @@ class Preprocessing:
             "target": self.target,
             "dataset": self.dataset,
             "first_index": self.first_index,
+            "n_columns": self.n_columns,
+            "dropped": list(self.dropped),
             "columns": steps.to_list() if isinstance(steps, Columns) else None,
             "features": steps.to_dict() if isinstance(steps, Features) else None,
         }
@@ -171,13 +187,19 @@ class Preprocessing:
     @classmethod
     def from_dict(cls, plain: Plain) -> Self:
         """Undo `to_dict`; ValueError, TypeError or LookupError for anything else."""
-        plain = dict(plain)
+        added: Plain = {"n_columns": None, "dropped": []}
+        plain = added | plain  # files of before these were stored are without them
         columns, features = plain.pop("columns"), plain.pop("features")
         for name in ("scale", "missing", "target", "dataset"):
             if not isinstance(plain[name], str | None):
                 raise TypeError(f"{name} is no text")
         if plain["first_index"] not in (None, 0, 1):
             raise ValueError("first_index is neither 0 nor 1")
+        if plain["n_columns"] is not None and type(plain["n_columns"]) is not int:
+            raise TypeError("n_columns is no number")
+        plain["dropped"] = tuple(plain["dropped"])
+        if not all(type(name) is str for name in plain["dropped"]):
+            raise TypeError("a dropped column's name is no text")
         steps = (
             Features.from_dict(features)
             if columns is None

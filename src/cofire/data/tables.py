@@ -3,7 +3,7 @@
 import zipfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ class Reading:
 
     target: str | None = None
     """Column of CSV and Parquet, by name or number; key of NPZ and MAT."""
+    by_name: bool = False
+    """Whether the target is a name even where it looks like a column's number."""
     labelled: bool = True
     """Whether there must be a target; else it is left aside where there is one."""
     header: bool = True
@@ -34,6 +36,9 @@ class Reading:
     """Columns whose values are words even where they look like numbers."""
     first_index: int | None = None
     """Number of the first feature of a libsvm file; None: 0 if that occurs, else 1."""
+    n_columns: int | None = None
+    """Columns that a CSV file without a header must have, its target among them; it may
+    lack the target where that is not asked for. None: any number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,10 @@ class Table:
     y: np.ndarray | None
     target: str | None = None
     first_index: int | None = None
+    n_columns: int | None = None
+    """Of a CSV file without a header: these alone go by their number."""
+    dropped: tuple[str, ...] = ()
+    """Columns that X had in the file, and that were left out."""
 
 
 def read_table(path: Path, reading: Reading | None = None) -> Table:
@@ -90,8 +99,8 @@ def _read_csv(path: Path, reading: Reading) -> Table:
     pandas = _pandas(path)
     default = "\t" if ".tsv" in path.suffixes else ","
     how: dict[str, Any] = {"sep": reading.separator or default, "header": 0}
+    first = pandas.read_csv(path, **how | {"header": None, "nrows": 1})
     if reading.header:
-        first = pandas.read_csv(path, **how | {"header": None, "nrows": 1})
         if _looks_like_data(first):
             raise ValueError(
                 f"{path}: the first line holds numbers only. Say --no-header if it is "
@@ -99,20 +108,43 @@ def _read_csv(path: Path, reading: Reading) -> Table:
             )
         # pandas would call the second of them another name.
         _refuse_twice(path, [str(name) for name in first.iloc[0].dropna()])
+        words: Any = {name: str for name in reading.text}
+        frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
     else:
-        how["header"] = None
-    # Integers are the names of columns without names, until here.
-    words: Any = {name: str for name in reading.text}
-    if not reading.header:
-        words = {int(name): str for name in reading.text if name.isdigit()}
-    frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
+        names = _numbers_as_names(path, first.shape[1], reading)
+        words = {i: str for i, name in enumerate(names) if name in reading.text}
+        frame = pandas.read_csv(path, dtype=words, **how | {"header": None})
+        frame.columns = names
+        if len(names) < (reading.n_columns or 0):
+            reading = replace(reading, target=None)  # the file is without it
     if frame.shape[1] == 1 and reading.labelled:
         raise ValueError(
             f"{path} has one column only, {frame.columns[0]!r}: a target and at least "
             "one feature were expected. Say --separator if it is not "
             f"{how['sep']!r}."
         )
-    return _from_frame(path, frame, reading)
+    table = _from_frame(path, frame, reading)
+    return table if reading.header else replace(table, n_columns=frame.shape[1])
+
+
+def _numbers_as_names(path: Path, n_found: int, reading: Reading) -> list[str]:
+    """Number columns without names as in the file that the model was trained on."""
+    n_columns = reading.n_columns or n_found
+    names = [str(i) for i in range(n_found)]
+    if n_found == n_columns:
+        return names
+    if n_found == n_columns - 1 and not reading.labelled:
+        names.append(str(n_found))
+        target = _target_name(path, names, reading)
+        if target is not None:
+            names.remove(target)
+            return names
+    but = "" if reading.labelled else f", or {n_columns - 1} without the target"
+    raise ValueError(
+        f"{path} has {n_found} columns; the file that the model was trained on had "
+        f"{n_columns}, the target (column {reading.target}) among them: as many were "
+        f"expected{but}. Columns without names go by their number."
+    )
 
 
 def _looks_like_data(first: Any) -> bool:
@@ -153,7 +185,8 @@ def _target_name(path: Path, names: list[str], reading: Reading) -> str | None:
         return names[-1] if reading.labelled else None
     if target in names:
         return target
-    if target.lstrip("-").isdigit() and -len(names) <= int(target) < len(names):
+    is_number = target.lstrip("-").isdigit() and not reading.by_name
+    if is_number and -len(names) <= int(target) < len(names):
         return names[int(target)]
     if reading.labelled:
         raise unknown_name(f"column (target, in {path})", target, names)

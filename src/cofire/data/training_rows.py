@@ -33,7 +33,9 @@ class FileOptions:
         from cofire.data.tables import Reading
 
         text = frozenset(self.categorical)
-        return Reading(self.target, True, self.header, self.separator, text)
+        return Reading(
+            self.target, header=self.header, separator=self.separator, text=text
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +121,7 @@ def _without(table: "Table", names: tuple[str, ...], path: Path) -> "Table":
     for name in names:
         if name not in table.X.columns:
             raise unknown_name("column (--drop)", name, list(table.X.columns))
-    return replace(table, X=table.X.drop(columns=list(names)))
+    return replace(table, X=table.X.drop(columns=list(names)), dropped=names)
 
 
 def _parts(
@@ -131,7 +133,11 @@ def _parts(
         if options.test_fraction is not None:
             raise ValueError("--test and --test-fraction: leave one of them out.")
         same = replace(
-            options.reading(), target=table.target, first_index=table.first_index
+            options.reading(),
+            target=table.target,
+            by_name=True,
+            first_index=table.first_index,
+            n_columns=table.n_columns,
         )
         return table, read_table(options.test, same)
     share = TEST_FRACTION if options.test_fraction is None else options.test_fraction
