@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from typer.testing import CliRunner
 
 import cofire
 from cofire import container
 from cofire.cli import app
+from cofire.cli.evaluate import of_classes
 from cofire.data import CATALOG, catalog
 from cofire.data.preprocess import Preprocessing
 from cofire.data.tables import Table
@@ -180,6 +182,63 @@ def test_evaluate_shows_every_class():
     assert text.startswith("accuracy 0.") and "predicted" in text
     for name in ("large", "middle", "small"):
         assert text.count(name) == 3  # a row of figures, a row and a column of counts
+
+
+def test_evaluate_counts_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    classes = np.array(["a", "b", "c", "never"])
+    y, predicted = rng.choice(classes[:3], 60), rng.choice(classes[1:3], 60)
+    figures = of_classes(y, predicted, classes)
+    theirs = precision_recall_fscore_support(
+        y, predicted, labels=classes, zero_division=0
+    )
+    ours = [list(of.values()) for of in figures["classes"].values()]
+    np.testing.assert_allclose(np.array(ours).T, theirs)
+    assert [type(of["rows"]) for of in figures["classes"].values()] == [int] * 4
+    matrix = confusion_matrix(y, predicted, labels=classes)
+    assert figures["confusion"] == matrix.tolist()
+    assert figures["accuracy"] == (y == predicted).mean()
+
+
+def test_evaluate_shows_the_classes_that_a_file_does_not_have():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    frame = fruit(50, seed=1)
+    frame[frame.kind == "small"].to_csv("x.csv", index=False)
+    result = done("evaluate", "fruit.cofire", "x.csv", "--json")
+    figures = json.loads(result.stdout)
+    assert list(figures["classes"]) == ["large", "middle", "small"]
+    assert figures["classes"]["large"]["rows"] == 0 and len(figures["confusion"]) == 3
+    assert result.stderr == ""
+
+
+def test_evaluate_says_which_labels_the_model_does_not_know():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    frame = fruit(50, seed=1)
+    frame.assign(kind=range(50)).to_csv("x.csv", index=False)
+    said = refused("evaluate", "fruit.cofire", "x.csv")
+    assert "x.csv: the model knows none of the labels '0', '1'" in said
+    assert "its classes are 'large', 'middle', 'small'" in said
+    frame.loc[:2, "kind"] = "huge"
+    frame.to_csv("x.csv", index=False)
+    result = done("evaluate", "fruit.cofire", "x.csv", "--json")
+    assert "3 of 50 rows have a label that the model does not know ('huge')" in (
+        result.stderr
+    )
+    of_huge = json.loads(result.stdout)["classes"]["huge"]
+    assert of_huge == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "rows": 3}
+    assert type(of_huge["rows"]) is int
+
+
+def test_evaluate_of_a_model_whose_classes_are_numbers():
+    frame = fruit().dropna().assign(kind=lambda f: (f.length > 5).astype(int))
+    frame.to_csv("a.csv", index=False)
+    done("train", "a.csv", *SMALL)
+    frame.assign(kind="yes").to_csv("x.csv", index=False)
+    assert "its classes are 0, 1" in refused("evaluate", "a.cofire", "x.csv")
+    frame.assign(kind=[0.5, *frame.kind[1:]]).to_csv("x.csv", index=False)
+    result = done("evaluate", "a.cofire", "x.csv", "--json")
+    assert list(json.loads(result.stdout)["classes"]) == ["0", "0.5", "1"]
+    assert "does not know (0.5)" in result.stderr
 
 
 def test_a_file_to_predict_for_need_not_have_the_target():

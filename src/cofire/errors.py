@@ -1,7 +1,7 @@
 """The few errors of the library, and how they are worded."""
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 
 class DivergenceError(ValueError):
@@ -27,6 +27,16 @@ def _divergence(layer: int, epoch: int | None) -> DivergenceError:
 
 class ModelFormatError(ValueError):
     """A file is not a model that this version can read."""
+
+
+def listed(names: Sequence[object]) -> str:
+    """Word a list: the first eight, and how many there are.
+
+    >>> listed(["a", "b"]), listed(range(9))
+    ("'a', 'b'", '0, 1, 2, 3, 4, 5, 6, 7, ... (9 in all)')
+    """
+    more = f", ... ({len(names)} in all)" if len(names) > 8 else ""
+    return ", ".join(repr(name) for name in names[:8]) + more
 
 
 def unknown_name(kind: str, name: object, known: Collection[str]) -> ValueError:

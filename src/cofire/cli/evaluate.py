@@ -14,7 +14,9 @@ from cofire.cli.inputs import (
     Target,
     errors_in_words,
     load_model,
+    tell,
 )
+from cofire.errors import listed
 
 MOST_CLASSES = 20
 """More than these get no table of confusions."""
@@ -44,36 +46,69 @@ def evaluate(
             raise ValueError(
                 f"the model says numbers; the labels are {str(y[0])!r}, ..."
             )
-        measure = of_classes if loaded.is_classifier else of_quantities
-        figures = {"rows": len(y)} | measure(y, predicted)
+        figures = {"rows": len(y)}
+        if loaded.is_classifier:
+            classes = loaded.estimator.classes_
+            tell(compare_labels(y, classes, data))
+            figures |= of_classes(y, predicted, classes)
+        else:
+            figures |= of_quantities(y, predicted)
     if as_json:
         print(json.dumps(figures, indent=1))
     else:
         print(_text(figures))
 
 
-def of_classes(y: Any, predicted: Any) -> dict[str, Any]:
-    """Accuracy, and per class precision, recall and number of rows."""
-    import numpy as np
-    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+def of_classes(y: Any, predicted: Any, classes: Any) -> dict[str, Any]:
+    """Accuracy, and per class precision, recall and number of rows.
 
-    labels = np.unique(np.concatenate([y, predicted]))
-    columns = precision_recall_fscore_support(
-        y, predicted, labels=labels, zero_division=0
-    )
-    figures = ("precision", "recall", "f1", "rows")
+    All classes of the model are there, also those without a row.
+    """
+    import numpy as np
+
+    labels = sorted({*classes.tolist(), *y.tolist()})
+    place = {label: i for i, label in enumerate(labels)}
+    true, said = (np.array([place[v] for v in of.tolist()]) for of in (y, predicted))
+    n = len(labels)
+    rows, found = np.bincount(true, minlength=n), np.bincount(said, minlength=n)
+    hits = np.bincount(true[true == said], minlength=n)
     per_class = {
-        str(label): dict(zip(figures, map(_plain, row), strict=True))
-        for label, *row in zip(labels, *columns, strict=True)
+        str(label): {
+            "precision": float(hits[i] / max(found[i], 1)),
+            "recall": float(hits[i] / max(rows[i], 1)),
+            "f1": float(2 * hits[i] / max(rows[i] + found[i], 1)),
+            "rows": int(rows[i]),
+        }
+        for i, label in enumerate(labels)
     }
     confusion = None
-    if len(labels) <= MOST_CLASSES:
-        confusion = confusion_matrix(y, predicted, labels=labels).tolist()
+    if n <= MOST_CLASSES:
+        pairs = np.bincount(n * true + said, minlength=n * n)
+        confusion = pairs.reshape(n, n).tolist()
     return {
-        "accuracy": float((y == predicted).mean()),
+        "accuracy": float((true == said).mean()),
         "classes": per_class,
         "confusion": confusion,
     }
+
+
+def compare_labels(y: Any, classes: Any, data: str) -> list[str]:
+    """Refuse labels none of which the model knows; note how many it does not."""
+    known, labels = classes.tolist(), y.tolist()
+    strange = sorted({*labels} - {*known}, key=str)
+    if len(strange) == len({*labels}):
+        raise ValueError(
+            f"{data}: the model knows none of the labels {listed(strange)}; its "
+            f"classes are {listed(known)}. Say --target if the labels are in another "
+            "column."
+        )
+    if not strange:
+        return []
+    n_rows = sum(label in set(strange) for label in labels)
+    return [
+        f"{n_rows} of {len(labels)} rows have a label that the model does not know "
+        f"({listed(strange)}); they count as wrong"
+    ]
 
 
 def of_quantities(y: Any, predicted: Any) -> dict[str, Any]:
@@ -86,10 +121,6 @@ def of_quantities(y: Any, predicted: Any) -> dict[str, Any]:
         "r2": float(r2_score(y, predicted)),
         "rmse": float(root_mean_squared_error(y, predicted)),
     }
-
-
-def _plain(number: Any) -> int | float:
-    return int(number) if number.dtype.kind == "i" else float(number)
 
 
 def _text(figures: dict[str, Any]) -> str:

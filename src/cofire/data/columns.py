@@ -10,6 +10,7 @@ import scipy.sparse
 from cofire.data.dataset import Samples
 from cofire.data.prepare import scaled
 from cofire.data.scales import fill_values, origin_and_unit, refuse_missing
+from cofire.errors import listed
 
 _SPARSE_BELOW = 0.3
 """Share of features that are not 0 below which rows are made sparse."""
@@ -98,13 +99,13 @@ class Columns:
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ValueError(
-                f"columns that the model needs are missing: {_listed(absent)}. "
-                f"The file has {_listed(list(frame.columns))}."
+                f"columns that the model needs are missing: {listed(absent)}. "
+                f"The file has {listed(list(frame.columns))}."
             )
         notes = []
         more = [name for name in frame.columns if name not in {*names, *dropped}]
         if more:
-            notes.append(f"columns that the model does not know: {_listed(more)}")
+            notes.append(f"columns that the model does not know: {listed(more)}")
         parts = [self._features(frame, column, notes) for column in self.columns]
         if len(self.columns) < _SPARSE_BELOW * self.n_features:
             stacked = [scipy.sparse.csr_array(part) for part in parts]
@@ -211,15 +212,10 @@ def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Sample
         n_rows = int(np.isin(values.astype(str), np.array(unknown)).sum())
         notes.append(
             f"column {column.name!r}: {n_rows} rows have a value that training did not "
-            f"see ({_listed(unknown)}); they count as none of its categories"
+            f"see ({listed(unknown)}); they count as none of its categories"
         )
     encoder = OneHotEncoder(
         categories=[known], handle_unknown="ignore", dtype=np.float32
     )
     encoder.fit(known[:, None])
     return scipy.sparse.csr_array(encoder.transform(values.astype(object)[:, None]))
-
-
-def _listed(names: list[str]) -> str:
-    more = f", ... ({len(names)} in all)" if len(names) > 8 else ""
-    return ", ".join(repr(name) for name in names[:8]) + more
