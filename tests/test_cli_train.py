@@ -324,6 +324,88 @@ def test_models_of_before_columns_were_counted_are_read():
     assert "does not know: 'weight'" in result.stderr
 
 
+def test_a_first_line_that_looks_like_data_is_noted():
+    frame = fruit().dropna()[["length", "weight", "kind"]]
+    frame.to_csv("a.csv", index=False, header=False)
+    result = done("train", "a.csv", *SMALL)
+    assert "note: the first line looks like data ('" in result.stderr
+    assert "say --no-header if it is.\n" in result.stderr
+    frame[5:].to_csv("x.csv", index=False, header=False)
+    said = refused("predict", "a.cofire", "x.csv")
+    assert "x.csv: columns that the model needs are missing" in said
+    assert "say --no-header" in said
+    said = refused("predict", "a.cofire", "x.csv", "--no-header")
+    assert "the model was trained without --no-header" in said
+
+    done("train", "a.csv", "--no-header", *SMALL)
+    assert "was trained with --no-header" in refused("predict", "a.cofire", "x.csv")
+    assert done("predict", "a.cofire", "x.csv", "--no-header").stderr == ""
+
+
+def test_names_that_stand_twice_may_be_data():
+    (pd.DataFrame({"a": [1.5] * 9, "b": 1.5, "y": "a"})).to_csv(
+        "a.csv", index=False, header=False
+    )
+    said = refused("train", "a.csv")
+    assert "'1.5' stands above two columns" in said and "--no-header" in said
+
+
+def test_decimal_commas():
+    frame = fruit().dropna().head(80)
+    frame.round(1).to_csv("a.csv", index=False, sep=";", decimal=",")
+    frame.round(1).to_csv("b.csv", index=False)
+    semi = ("--separator", ";")
+    result = done("train", "a.csv", *semi, *SMALL)
+    assert "--decimal , makes them numbers (in 'length', 'weight')" in result.stderr
+    result = done("train", "a.csv", *semi, "--decimal", ",", *SMALL)
+    assert "2 columns of numbers, 1 of words" in result.stdout and not result.stderr
+    expected = predictions("a.cofire", "b.csv")
+    assert predictions("a.cofire", "a.csv", *semi, "--decimal", ",") == expected
+    scores = [
+        done("evaluate", "a.cofire", "a.csv", *semi, "--decimal", ",").stdout,
+        done("evaluate", "a.cofire", "b.csv").stdout,
+    ]
+    assert scores[0] == scores[1]
+    assert "--decimal ," in refused("predict", "a.cofire", "a.csv", *semi)
+    # What follows from the commas is an error that says so too.
+    fruit().dropna().to_csv("a.csv", index=False, sep=";", decimal=",")
+    said = refused("train", "a.csv", *semi)
+    assert "different words" in said and "--decimal ," in said
+
+
+def test_columns_that_count_the_rows_are_noted():
+    frame = fruit().dropna()
+    frame.insert(0, "id", range(1, len(frame) + 1))
+    frame.to_csv("a.csv", index=False)
+    result = done("train", "a.csv", *SMALL)
+    assert "note: column 'id' counts the rows; --drop id leaves it out." in (
+        result.stderr
+    )
+    assert done("train", "a.csv", *SMALL, "--drop", "id").stderr == ""
+    frame.drop(columns="id").to_csv("a.csv")  # rows were left out: it has gaps
+    said = done("train", "a.csv", *SMALL).stderr
+    assert "'Unnamed: 0' has no name in the file; --drop 'Unnamed: 0' leaves" in said
+    frame.sample(frac=1, random_state=0).to_csv("a.csv", index=False)
+    assert done("train", "a.csv", *SMALL).stderr == ""
+
+
+def test_a_model_of_arrays_says_what_it_wants_of_a_table():
+    frame = fruit().dropna()
+    numbers = frame[["length", "weight"]]
+    np.savez("a.npz", X=numbers, y=frame.kind.to_numpy().astype(str))
+    done("train", "a.npz", *SMALL)
+    table = numbers.assign(kind=frame.kind)
+    table.to_csv("x.csv", index=False)
+    said = refused("predict", "a.cofire", "x.csv")
+    assert "x.csv: column 'kind' holds words, such as '" in said
+    assert "takes 2 columns of numbers" in said and "Say --target kind" in said
+    expected = predictions("a.cofire", "a.npz")
+    assert predictions("a.cofire", "x.csv", "--target", "kind") == expected
+    table.assign(kind=1).to_csv("x.csv", index=False)
+    said = refused("predict", "a.cofire", "x.csv")
+    assert "x.csv: the model takes 2 columns" in said and "there are 3" in said
+
+
 def test_what_is_new_in_a_file_is_said():
     done("train", "fruit.csv", "--missing", "mean", *SMALL)
     frame = pd.read_csv("new.csv").assign(price=3)
@@ -407,7 +489,11 @@ def test_models_that_were_saved_in_python():
     [
         (("nothing.csv",), "nothing.csv: there is no such file"),
         (("madelom",), "Did you mean 'madelon'?"),
-        (("fruit.csv",), "values are missing in 'weight'"),
+        (("fruit.csv",), "missing in 'colour' (5 rows), 'weight' (9 rows). Fill"),
+        (("fruit.csv", "--decimal", "1"), "--decimal must be one sign"),
+        (("empty.csv",), "empty.csv is empty: a table of rows"),
+        (("one.csv",), "one.csv: --test-fraction 0.2 leaves none of 1 rows to train"),
+        (("one.csv", "--test-fraction", "0.9"), "say --test FILE or --test-fraction 0"),
         (("fruit.csv", "--missing", "zero"), "unknown missing 'zero'"),
         (("fruit.csv", "--target", "kinds"), "Did you mean 'kind'?"),
         (("fruit.csv", "--task", "guess"), "unknown task 'guess'"),
@@ -427,6 +513,8 @@ def test_models_that_were_saved_in_python():
     ],
 )
 def test_train_refuses_in_words_and_writes_nothing(arguments, message, own_folder):
+    (own_folder / "empty.csv").write_text("")
+    (own_folder / "one.csv").write_text("x,y\n1,a\n")
     before = sorted(own_folder.iterdir())
     assert message in refused("train", *arguments)
     assert sorted(own_folder.iterdir()) == before

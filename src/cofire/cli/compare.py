@@ -9,6 +9,7 @@ import typer
 from cofire.cli.inputs import (
     AsJson,
     Data,
+    Decimal,
     NoHeader,
     Separator,
     Target,
@@ -44,6 +45,7 @@ def compare(
     ] = None,
     no_header: NoHeader = False,
     separator: Separator = None,
+    decimal: Decimal = None,
     option: Annotated[
         list[str] | None,
         typer.Option(help="Any parameter of the estimator: name=value (JSON)."),
@@ -80,6 +82,7 @@ def compare(
             missing=missing,
             header=not no_header,
             separator=separator,
+            decimal=decimal,
         )
         runs = comparison_runs(
             data,

@@ -9,6 +9,7 @@ import typer
 from cofire.cli.inputs import (
     AsJson,
     Data,
+    Decimal,
     NoHeader,
     Separator,
     Target,
@@ -28,6 +29,7 @@ def evaluate(
     target: Target = None,
     no_header: NoHeader = False,
     separator: Separator = None,
+    decimal: Decimal = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
@@ -36,7 +38,11 @@ def evaluate(
 
         loaded = load_model(model)
         reading = Reading(
-            target, labelled=True, header=not no_header, separator=separator
+            target,
+            labelled=True,
+            header=not no_header,
+            separator=separator,
+            decimal=decimal,
         )
         X, y = loaded.rows(data, reading)
         predicted = loaded.estimator.predict(X)

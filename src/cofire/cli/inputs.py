@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from cofire.data.preprocess import Preprocessing
-    from cofire.data.tables import Reading
+    from cofire.data.tables import Reading, Table
 
 Data = Annotated[
     str,
@@ -32,6 +32,9 @@ NoHeader = Annotated[
 ]
 Separator = Annotated[
     str | None, typer.Option(help="Between the values of a CSV file.")
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Before the decimals of a CSV file: . or ,")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 
@@ -99,20 +102,25 @@ class Model:
 
         Of a data set of the catalogue these are the rows to test with.
         """
+        from cofire.data.hints import hinted
         from cofire.data.prepare import paper_rows
 
+        y: Any
         if is_named(data):
             dataset = paper_rows(data)
-            raw, y = dataset.X_test, dataset.y_test
+            X, notes = self.preprocessing.transform(dataset.X_test)
+            y = dataset.y_test
         else:
-            raw, y = self._file(Path(data), reading)
-        X, notes = self.preprocessing.transform(raw)
+            table = self._file(Path(data), reading)
+            with hinted(Path(data), [*table.notes, *self._header_hints(reading)]):
+                X, notes = self.preprocessing.transform(table.X)
+            y = table.y
         tell(notes)
         if self._says_words and y is not None:
             y = y.astype(str)
         return X, y
 
-    def _file(self, path: Path, reading: "Reading") -> tuple[Any, Any]:
+    def _file(self, path: Path, reading: "Reading") -> "Table":
         from dataclasses import replace
 
         from cofire.data.tables import read_table
@@ -137,7 +145,19 @@ class Model:
                     f"target (column {known.target}), not without a dropped column"
                 ]
             )
-        return table.X, table.y
+        return table
+
+    def _header_hints(self, reading: "Reading") -> list[str]:
+        """Why columns may be missing where header and model do not fit."""
+        known = self.preprocessing
+        if reading.header and known.n_columns is not None:
+            return [
+                "the model was trained with --no-header; this file was read without"
+            ]
+        names = known.column_names
+        if not reading.header and not all(name.isdigit() for name in names):
+            return ["the model was trained without --no-header; this file was read so"]
+        return []
 
     @property
     def _says_words(self) -> bool:

@@ -9,6 +9,7 @@ import typer
 
 from cofire.cli.inputs import (
     Data,
+    Decimal,
     Model,
     NoHeader,
     Separator,
@@ -30,6 +31,7 @@ def predict(
     target: Target = None,
     no_header: NoHeader = False,
     separator: Separator = None,
+    decimal: Decimal = None,
 ) -> None:
     """Write a model's predictions for the rows of a file, as CSV."""
     with errors_in_words():
@@ -39,7 +41,11 @@ def predict(
         if proba and not loaded.is_classifier:
             raise ValueError("--proba: a regressor has no probabilities.")
         reading = Reading(
-            target, labelled=False, header=not no_header, separator=separator
+            target,
+            labelled=False,
+            header=not no_header,
+            separator=separator,
+            decimal=decimal,
         )
         X, _ = loaded.rows(data, reading)
         text = _as_csv(loaded, X, proba)

@@ -10,6 +10,7 @@ import typer
 from cofire.cli.inputs import (
     AsJson,
     Data,
+    Decimal,
     NoHeader,
     Separator,
     Target,
@@ -96,6 +97,7 @@ def train(
     drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
     no_header: NoHeader = False,
     separator: Separator = None,
+    decimal: Decimal = None,
     out: Annotated[
         Path | None, typer.Option(help="The model's file (default: DATA.cofire).")
     ] = None,
@@ -137,6 +139,7 @@ def train(
             drop=tuple(drop or ()),
             header=not no_header,
             separator=separator,
+            decimal=decimal,
         )
         rows = (
             TrainingRows.of_catalogue(data, files)

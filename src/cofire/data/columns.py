@@ -54,7 +54,7 @@ class Columns:
         cls, frame: Any, scale: str, missing: str | None, text: Collection[str]
     ) -> "Columns":
         """Learn fill values, scales and categories from the rows to train on."""
-        words = [name for name in frame.columns if _holds_words(frame, name, text)]
+        words = [name for name in frame.columns if holds_words(frame, name, text)]
         numbers = [name for name in frame.columns if name not in words]
         values = {name: _numbers(frame, name) for name in numbers}
         texts = {name: _words(frame, name) for name in words}
@@ -155,7 +155,8 @@ def _restored(
     return NumberColumn(name, None if fill is None else float(fill), *values)
 
 
-def _holds_words(frame: Any, name: str, text: Collection[str]) -> bool:
+def holds_words(frame: Any, name: str, text: Collection[str] = ()) -> bool:
+    """Whether a column is not one of numbers; points in time are refused."""
     kind = frame[name].dtype
     if getattr(kind, "kind", "O") in "mM" or type(kind).__name__ == "DatetimeTZDtype":
         raise ValueError(

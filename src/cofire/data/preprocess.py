@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
-from cofire.data.columns import Columns, NumberColumn, WordColumn
+from cofire.data.columns import Columns, NumberColumn, WordColumn, holds_words
 from cofire.data.dataset import Dataset, Samples
 from cofire.data.prepare import paper_scale, scaled
 from cofire.data.scales import fill_values, origin_and_unit, refuse_missing
@@ -46,7 +46,7 @@ class Features:
 
     def transform(self, X: Any) -> tuple[Samples, list[str]]:
         """Turn rows into features; and what a user should know of them."""
-        X = _finite(X.to_numpy(np.float64) if hasattr(X, "columns") else X)
+        X = _finite(self._matrix(X) if hasattr(X, "columns") else X)
         if scipy.sparse.issparse(X) and X.shape[1] < self.n_features:
             X = X.copy()
             X.resize((X.shape[0], self.n_features))  # the last ones are 0 in all rows
@@ -63,6 +63,22 @@ class Features:
         if not self.origin.any() and (self.unit == 1).all():
             return (X if X.dtype == np.uint8 else X.astype(np.float32)), []
         return scaled(X, self.origin, self.unit), []
+
+    def _matrix(self, frame: Any) -> np.ndarray:
+        """Take columns as they stand: what the model was trained on had no names."""
+        takes = f"the model takes {self.n_features} columns of numbers, as they stand"
+        for name in frame.columns:
+            if holds_words(frame, name):
+                raise ValueError(
+                    f"column {name!r} holds words, such as {str(frame[name].iloc[0])!r}"
+                    f"; {takes}. Say --target {name} if it is the target."
+                )
+        if frame.shape[1] != self.n_features:
+            raise ValueError(
+                f"{takes}, and there are {frame.shape[1]}. Say --target NAME if one "
+                "is the target."
+            )
+        return frame.to_numpy(np.float64, na_value=np.nan)
 
     def to_dict(self) -> Plain:
         """Return it as plain values, for JSON."""
@@ -159,6 +175,12 @@ class Preprocessing:
         return self.steps.transform(X)
 
     @property
+    def column_names(self) -> list[str]:
+        """Names of the columns that it takes; none where features have no names."""
+        columns = self.steps.columns if isinstance(self.steps, Columns) else ()
+        return [column.name for column in columns]
+
+    @property
     def text_columns(self) -> frozenset[str]:
         """Columns that are words, also where a file has only numbers in them."""
         columns = self.steps.columns if isinstance(self.steps, Columns) else ()
@@ -218,6 +240,14 @@ class Preprocessing:
             kinds = f"{n_numbers} columns of numbers, {n_words} of words, {kinds}"
         missing = f"filled with the {self.missing}" if self.missing else "refused"
         return f"{kinds}; scale {self.scale}; missing values {missing}"
+
+
+def refuse_gaps(X: Any) -> None:
+    """Raise a ValueError that names all columns with missing values."""
+    if hasattr(X, "columns"):
+        refuse_missing({name: X[name].isna().to_numpy() for name in X.columns}, None)
+    elif not scipy.sparse.issparse(X):
+        refuse_missing(_gaps(X), None)
 
 
 def _finite(X: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from cofire.data.hints import hinted, of_decimal_commas, of_header
 from cofire.errors import unknown_name
 
 MOST_WORDS = 400
@@ -32,6 +33,8 @@ class Reading:
     """Whether the first line of a CSV file holds the names of its columns."""
     separator: str | None = None
     """Between the values of a CSV file; None: a comma, in .tsv files a tab."""
+    decimal: str | None = None
+    """Before the decimals of a CSV file; None: a point."""
     text: Collection[str] = field(default_factory=frozenset)
     """Columns whose values are words even where they look like numbers."""
     first_index: int | None = None
@@ -56,6 +59,8 @@ class Table:
     """Of a CSV file without a header: these alone go by their number."""
     dropped: tuple[str, ...] = ()
     """Columns that X had in the file, and that were left out."""
+    notes: tuple[str, ...] = ()
+    """What looks odd in the file."""
 
 
 def read_table(path: Path, reading: Reading | None = None) -> Table:
@@ -98,22 +103,28 @@ def _naming(path: Path) -> Iterator[None]:
 def _read_csv(path: Path, reading: Reading) -> Table:
     pandas = _pandas(path)
     default = "\t" if ".tsv" in path.suffixes else ","
-    how: dict[str, Any] = {"sep": reading.separator or default, "header": 0}
-    first = pandas.read_csv(path, **how | {"header": None, "nrows": 1})
+    decimal = reading.decimal or "."
+    if len(decimal) != 1 or decimal.isalnum():
+        raise ValueError(f"--decimal must be one sign, such as ',', got {decimal!r}.")
+    how: dict[str, Any] = {"sep": reading.separator or default, "decimal": decimal}
+    notes: list[str] = []
+    first = _first_line(pandas, path, how)
     if reading.header:
         if _looks_like_data(first):
             raise ValueError(
                 f"{path}: the first line holds numbers only. Say --no-header if it is "
                 "data; else give the columns names."
             )
-        # pandas would call the second of them another name.
-        _refuse_twice(path, [str(name) for name in first.iloc[0].dropna()])
+        named = [str(name) for name in first.iloc[0].dropna()]
+        notes += of_header(named)
+        with hinted(path, notes):
+            _refuse_twice(path, named)  # pandas would call the second another name
         words: Any = {name: str for name in reading.text}
         frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
     else:
         names = _numbers_as_names(path, first.shape[1], reading)
         words = {i: str for i, name in enumerate(names) if name in reading.text}
-        frame = pandas.read_csv(path, dtype=words, **how | {"header": None})
+        frame = pandas.read_csv(path, dtype=words, header=None, **how)
         frame.columns = names
         if len(names) < (reading.n_columns or 0):
             reading = replace(reading, target=None)  # the file is without it
@@ -123,8 +134,18 @@ def _read_csv(path: Path, reading: Reading) -> Table:
             "one feature were expected. Say --separator if it is not "
             f"{how['sep']!r}."
         )
-    table = _from_frame(path, frame, reading)
+    notes += of_decimal_commas(frame, reading.text)
+    table = replace(_from_frame(path, frame, reading), notes=tuple(notes))
     return table if reading.header else replace(table, n_columns=frame.shape[1])
+
+
+def _first_line(pandas: Any, path: Path, how: dict[str, Any]) -> Any:
+    try:
+        return pandas.read_csv(path, header=None, nrows=1, **how)
+    except pandas.errors.EmptyDataError as error:
+        raise ValueError(
+            f"{path} is empty: a table of rows and columns was expected."
+        ) from error
 
 
 def _numbers_as_names(path: Path, n_found: int, reading: Reading) -> list[str]:

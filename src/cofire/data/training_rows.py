@@ -1,5 +1,6 @@
 """Rows of a file or a data set to train and test on, and what was done to them."""
 
+import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ class FileOptions:
     drop: tuple[str, ...] = ()
     header: bool = True
     separator: str | None = None
+    decimal: str | None = None
 
     def reading(self) -> "Reading":
         """Return how such a file is read."""
@@ -34,7 +36,11 @@ class FileOptions:
 
         text = frozenset(self.categorical)
         return Reading(
-            self.target, header=self.header, separator=self.separator, text=text
+            self.target,
+            header=self.header,
+            separator=self.separator,
+            decimal=self.decimal,
+            text=text,
         )
 
 
@@ -72,13 +78,19 @@ class TrainingRows:
         cls, path: Path, options: FileOptions, task: str, seed: int
     ) -> "TrainingRows":
         """Read a file, hold rows out, fit the preprocessing on the others."""
-        from cofire.data.preprocess import Preprocessing
+        from cofire.data.hints import hinted, of_row_numbers
+        from cofire.data.preprocess import Preprocessing, refuse_gaps
         from cofire.data.tables import read_table, task_of
         from cofire.errors import unknown_name
 
         if task not in TASKS:
             raise unknown_name("task", task, TASKS)
-        table = _without(read_table(path, options.reading()), options.drop, path)
+        table = read_table(path, options.reading())
+        notes = list(table.notes)
+        with hinted(path, table.notes):
+            table = _without(table, options.drop, path)
+        if hasattr(table.X, "columns"):
+            notes += of_row_numbers(table.X)
         assert table.y is not None  # it was asked for
         task = task_of(table.y) if task == "auto" else task
         if task == "regression" and table.y.dtype.kind == "U":
@@ -86,18 +98,24 @@ class TrainingRows:
                 f"--task regression: the target {table.target!r} is text, such as "
                 f"{str(table.y[0])!r}."
             )
-        table, test = _parts(table, options, task, seed)
+        every_row = table.X
+        table, test = _parts(table, options, task, seed, path)
         assert table.y is not None
-        steps = Preprocessing.fit(
-            table,
-            scale=options.scale or "standard",
-            missing=options.missing,
-            text=options.categorical,
-        )
+        with hinted(path, table.notes):
+            if options.missing is None:
+                refuse_gaps(every_row)
+            steps = Preprocessing.fit(
+                table,
+                scale=options.scale or "standard",
+                missing=options.missing,
+                text=options.categorical,
+            )
         X, _ = steps.transform(table.X)
         if test is None:
-            return cls(task, X, table.y, None, None, steps, [])
-        X_test, notes = steps.transform(test.X)
+            return cls(task, X, table.y, None, None, steps, notes)
+        with hinted(options.test or path, test.notes):
+            X_test, of_test = steps.transform(test.X)
+        notes += of_test
         y_test = test.y
         assert y_test is not None
         if table.y.dtype.kind == "U":  # words that look like numbers are words here too
@@ -125,7 +143,7 @@ def _without(table: "Table", names: tuple[str, ...], path: Path) -> "Table":
 
 
 def _parts(
-    table: "Table", options: FileOptions, task: str, seed: int
+    table: "Table", options: FileOptions, task: str, seed: int, path: Path
 ) -> tuple["Table", "Table | None"]:
     from cofire.data.tables import read_table
 
@@ -143,6 +161,12 @@ def _parts(
     share = TEST_FRACTION if options.test_fraction is None else options.test_fraction
     if not 0 <= share < 1:
         raise ValueError(f"--test-fraction must be in [0, 1), got {share}.")
+    n_rows = table.X.shape[0]
+    if n_rows == math.ceil(share * n_rows):
+        raise ValueError(
+            f"{path}: --test-fraction {share} leaves none of {n_rows} rows to train "
+            "on. Give more rows, or say --test FILE or --test-fraction 0."
+        )
     return (table, None) if share == 0 else _split(table, share, task, seed)
 
 
@@ -154,20 +178,17 @@ def _split(
 
     y = table.y
     assert y is not None
-    n_test = int(np.ceil(share * len(y)))
+    n_test = math.ceil(share * len(y))
     counts = np.unique(y, return_counts=True)[1]
     # Each class keeps its share where every class can be on both sides.
     even = task == "classification" and counts.min() >= 2
     even = even and len(counts) <= min(n_test, len(y) - n_test)
-    try:
-        train, test = train_test_split(
-            np.arange(len(y)),
-            test_size=share,
-            random_state=seed,
-            stratify=y if even else None,
-        )
-    except ValueError as error:
-        raise ValueError(f"--test-fraction {share}: {error}") from error
+    train, test = train_test_split(
+        np.arange(len(y)),
+        test_size=share,
+        random_state=seed,
+        stratify=y if even else None,
+    )
 
     def part(rows: np.ndarray) -> "Table":
         named = hasattr(table.X, "columns")
