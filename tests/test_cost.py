@@ -57,8 +57,13 @@ def test_a_receipt_prints_its_figures_and_goes_into_json(network):
     paid = receipt(network, HISTORY, simd_level="x86-64-v3", threads=2)
     lines = str(paid).splitlines()
     assert lines[1].split() == ["connections", "11", "18", "1.6", "x", "less"]
+    # A full layer takes an index a weight: more bytes than the dense one.
+    assert lines[2].split() == ["bytes", "164", "92", "1.8", "x", "more"]
+    assert len({len(line) for line in lines[1:4]}) == 1
     assert lines[4] == "2 epochs: 3.00 s training, 0.25 s rewiring, 1.00 s evaluation"
-    assert lines[5] == "2 threads, SIMD level x86-64-v3, full layers: 2"
+    assert (
+        lines[5] == "2 threads, SIMD level x86-64-v3, layers with every connection: 2"
+    )
     assert json.loads(json.dumps(paid.to_dict()))["dense_bytes"] == 92
 
 
@@ -66,7 +71,7 @@ def test_full_layers_are_none_where_none_is_full():
     sparse = SparseNetwork([layer([0], 2, 2)], "relu", "softmax")
     paid = receipt(sparse, [], simd_level="", threads=1)
     assert paid.capped_layers == ()
-    assert str(paid).endswith("full layers: none")
+    assert str(paid).endswith("layers with every connection: none")
 
 
 def test_the_receipt_of_a_fit_counted_by_hand():

@@ -13,6 +13,8 @@ class Receipt:
     Bytes are those of the model: a float32 per weight and bias, and for the sparse one
     an int32 index per connection and an int64 pointer per neuron. Multiply-adds are
     those of one prediction; a training step does about three times as many.
+    `capped_layers` are those with every connection, the first layer being 0; in print
+    it is layer 1.
     """
 
     connections: int
@@ -35,7 +37,8 @@ class Receipt:
 
     def __str__(self) -> str:
         def line(name: str, ours: int, dense: int) -> str:
-            return f"{name:<14}{ours:>14,}{dense:>16,}{dense / ours:>9.1f} x less"
+            ratio = f"{_ratio(ours, dense):>16}"
+            return f"{name:<14}{ours:>14,}{dense:>16,}{ratio}"
 
         seconds = (
             f"{self.train_seconds:.2f} s training, "
@@ -51,9 +54,21 @@ class Receipt:
                 line("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
                 f"{self.epochs} epochs: {seconds}",
                 f"{self.threads} threads, SIMD level {self.simd_level}, "
-                f"full layers: {capped}",
+                f"layers with every connection: {capped}",
             ]
         )
+
+
+def _ratio(ours: int, dense: int) -> str:
+    """Say how many times less, or more, it is.
+
+    >>> [_ratio(*pair) for pair in [(10, 25), (25, 24), (30, 10)]]
+    ['2.5 x less', 'about the same', '3.0 x more']
+    """
+    less, more = f"{dense / ours:.1f}", f"{ours / dense:.1f}"
+    if "1.0" in (less, more):
+        return "about the same"
+    return f"{less} x less" if ours < dense else f"{more} x more"
 
 
 def epoch_multiply_adds(model: Any, n_rows: int) -> list[float]:
