@@ -316,7 +316,7 @@ def test_models_of_before_columns_were_counted_are_read():
     document, tensors = container.read("fruit.cofire")
     for name in ("format", "tensors"):
         document.pop(name)
-    for name in ("n_columns", "dropped"):
+    for name in ("n_columns", "samples", "dropped"):
         document["preprocessing"].pop(name)
     container.write("old.cofire", document, tensors)
     result = done("predict", "old.cofire", "new.csv")
@@ -456,6 +456,22 @@ def test_libsvm_and_npz_files():
     assert "accuracy" in done("evaluate", "c.cofire", "c.npz").stdout
 
 
+def test_arrays_that_are_not_called_X_and_y():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    np.savez("a.npz", data=X, target=(X[:, 0] > 0).astype(int))
+    named = ("--samples", "data", "--target", "target")
+    assert "--samples NAME" in refused("train", "a.npz")
+    result = done("train", "a.npz", *named, "--test", "a.npz", *SMALL, "--json")
+    score = json.loads(result.stdout)["test_score"]
+    for more in (named, ()):  # the model knows their names
+        result = done("evaluate", "a.cofire", "a.npz", *more, "--json")
+        assert json.loads(result.stdout)["accuracy"] == score
+        assert len(predictions("a.cofire", "a.npz", *more)) == 60
+    np.savez("b.npz", X=X)
+    assert "it has X. Say --samples NAME" in refused("predict", "a.cofire", "b.npz")
+    assert len(predictions("a.cofire", "b.npz", "--samples", "X")) == 60
+
+
 def test_a_named_data_set_gets_the_papers_preprocessing():
     result = done("train", "madelon", *SMALL, "--json")
     found = json.loads(result.stdout)
@@ -504,6 +520,7 @@ def test_models_that_were_saved_in_python():
         (("fruit.csv", "--missing", "mean", "--option", "moment=1"), "'momentum'"),
         (("fruit.csv", "--missing", "mean", "--method", "sett"), "'set'"),
         (("fruit.csv", "--missing", "mean", "--epsilon", "-1"), "epsilon"),
+        (("fruit.csv", "--epsilon", "3", "--density", "0.1"), "leave one of them out"),
         (("madelon", "--scale", "minmax"), "--scale is for files"),
         (
             ("fruit.csv", "--missing", "mean", "--target", "length")
@@ -529,6 +546,14 @@ def test_an_old_file_survives_a_failure(own_folder):
     done("predict", "fruit.cofire", "new.csv", "--out", "out.csv")
     assert len((own_folder / "out.csv").read_text().splitlines()) == 51
     assert not list(own_folder.glob(".*"))
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "info"])
+def test_a_model_that_is_not_there(command, own_folder):
+    data = () if command == "info" else ("fruit.csv",)
+    said = refused(command, "no.cofire", *data)
+    assert "no.cofire: there is no such file. `cofire train` writes" in said
+    assert "is a folder, not a model's file" in refused(command, own_folder, *data)
 
 
 def test_a_forged_preprocessing_is_refused(own_folder):

@@ -140,6 +140,28 @@ def test_arrays(kind, tmp_path):
         read_table(path, Reading("z"))
 
 
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_the_samples_by_name(kind, tmp_path):
+    arrays = {"data": np.eye(3), "target": np.array([1, 0, 1])}
+    path = tmp_path / f"a.{kind}"
+    save = np.savez if kind == "npz" else lambda path, **a: scipy.io.savemat(path, a)
+    save(path, **arrays)
+    table = read_table(path, Reading("target", samples="data"))
+    assert np.array_equal(table.X, np.eye(3)) and table.y.tolist() == [1, 0, 1]
+    with pytest.raises(ValueError, match="no array 'y'; it has .*Say --target NAME"):
+        read_table(path, Reading(samples="data"))
+
+
+def test_arrays_of_objects_are_named(tmp_path):
+    path = tmp_path / "a.npz"
+    words = np.array(["a", "b"], dtype=object)
+    np.savez(path, X=np.eye(2), y=words, more=words)
+    with pytest.raises(ValueError, match=r"a.npz: the array 'y' holds .*astype\(str"):
+        read_table(path)
+    np.savez(path, X=np.eye(2), y=words.astype(str), more=words)  # more is not read
+    assert read_table(path).y.tolist() == ["a", "b"]
+
+
 def test_sparse_arrays_stay_sparse(tmp_path):
     X = scipy.sparse.random_array((5, 4), density=0.5, format="csc", rng=0)
     scipy.io.savemat(tmp_path / "a.mat", {"X": X, "y": np.arange(5)})
@@ -177,7 +199,7 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, file):
     refused("d.libsvm", "hello world\n", "not in libsvm's form")
     refused("e.npz", {"X": np.zeros(3), "y": np.zeros(3)}, "2 dimensions.*with 1")
     refused("f.npz", {"X": np.zeros((3, 2)), "y": np.zeros(2)}, "each of the 3 rows")
-    refused("g.npz", {"data": np.zeros(3)}, "no array 'X'; it has data")
+    refused("g.npz", {"data": np.zeros(3)}, "no array 'X'; it has data. Say --samples")
     refused("h.csv", "y\na\nb\n", "has one column only, .y.")
     refused("l.npz", {"X": np.empty((2, 0)), "y": np.eye(2)[0]}, "no column beside")
     refused("i.npz", {"X": np.eye(2), "y": np.array([1, np.inf])}, "not finite")
@@ -344,6 +366,7 @@ def test_the_papers_preprocessing_gives_the_papers_data():
         {"columns": None, "features": {"fill": None, "origin": [0], "unit": [1, 2]}},
         {"more": 1},
         {"n_columns": "3"},
+        {"samples": 3},
         {"dropped": [3]},
         {"dropped": None},
     ],

@@ -11,6 +11,7 @@ from cofire.cli.inputs import (
     Data,
     Decimal,
     NoHeader,
+    Samples,
     Separator,
     Target,
     errors_in_words,
@@ -34,6 +35,7 @@ def compare(
     epsilon: Annotated[float, typer.Option(help="Connections: see `train`.")] = 5.0,
     epochs: Annotated[int, typer.Option(min=2, help="Epochs of each run.")] = 100,
     target: Target = None,
+    samples: Samples = None,
     test: Annotated[
         Path | None, typer.Option(help="A file with the rows to test with.")
     ] = None,
@@ -77,6 +79,7 @@ def compare(
         is_named(data)
         files = FileOptions(
             target=target,
+            samples=samples,
             test=None if test is None else test.resolve(),
             scale=scale,
             missing=missing,

@@ -11,6 +11,7 @@ from cofire.cli.inputs import (
     Data,
     Decimal,
     NoHeader,
+    Samples,
     Separator,
     Target,
     errors_in_words,
@@ -27,6 +28,7 @@ def evaluate(
     model: Annotated[Path, typer.Argument(help="A file that `cofire train` wrote.")],
     data: Data,
     target: Target = None,
+    samples: Samples = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -39,6 +41,7 @@ def evaluate(
         loaded = load_model(model)
         reading = Reading(
             target,
+            samples=samples,
             labelled=True,
             header=not no_header,
             separator=separator,

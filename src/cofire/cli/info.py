@@ -12,11 +12,12 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Say what a saved model is, after checking the whole file."""
-    from cofire.cli.inputs import load_model
+    from cofire.cli.inputs import load_model, refuse_no_model
     from cofire.errors import ModelFormatError
     from cofire.saving import load_with_document
 
     try:
+        refuse_no_model(model)
         estimator, document = load_with_document(model)
         how = load_model(model).preprocessing if "preprocessing" in document else None
     except (ModelFormatError, OSError) as error:

@@ -27,6 +27,10 @@ Target = Annotated[
         "file (default: y)."
     ),
 ]
+Samples = Annotated[
+    str | None,
+    typer.Option(help="Key of the samples in an NPZ or MAT file (default: X)."),
+]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
 ]
@@ -132,6 +136,7 @@ class Model:
             reading,
             target=target,
             by_name=reading.target is None,
+            samples=reading.samples or known.samples,
             text=known.text_columns | words,
             first_index=known.first_index,
             n_columns=known.n_columns,
@@ -164,12 +169,23 @@ class Model:
         return self.is_classifier and self.estimator.classes_.dtype.kind in "UO"
 
 
+def refuse_no_model(path: Path) -> None:
+    """Raise an error in words where there is no file."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder, not a model's file.")
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path}: there is no such file. `cofire train` writes models."
+        )
+
+
 def load_model(path: Path) -> Model:
     """Read a model and its preprocessing; ModelFormatError if it is none."""
     from cofire.data.preprocess import Preprocessing
     from cofire.errors import ModelFormatError
     from cofire.saving import load_with_document
 
+    refuse_no_model(path)
     estimator, document = load_with_document(path)
     plain = document.get("preprocessing")
     if plain is None:

@@ -12,6 +12,7 @@ from cofire.cli.inputs import (
     Decimal,
     Model,
     NoHeader,
+    Samples,
     Separator,
     Target,
     errors_in_words,
@@ -29,6 +30,7 @@ def predict(
         bool, typer.Option("--proba", help="Add the probability of each class.")
     ] = False,
     target: Target = None,
+    samples: Samples = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -42,6 +44,7 @@ def predict(
             raise ValueError("--proba: a regressor has no probabilities.")
         reading = Reading(
             target,
+            samples=samples,
             labelled=False,
             header=not no_header,
             separator=separator,

@@ -12,6 +12,7 @@ from cofire.cli.inputs import (
     Data,
     Decimal,
     NoHeader,
+    Samples,
     Separator,
     Target,
     errors_in_words,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def train(
     data: Data,
     target: Target = None,
+    samples: Samples = None,
     test: Annotated[
         Path | None, typer.Option(help="File with the rows to test with.")
     ] = None,
@@ -129,8 +131,11 @@ def train(
     from cofire.data.training_rows import FileOptions, TrainingRows
 
     with errors_in_words():
+        if epsilon is not None and density is not None:
+            raise ValueError("--epsilon and --density: leave one of them out.")
         files = FileOptions(
             target=target,
+            samples=samples,
             test=test,
             test_fraction=test_fraction,
             scale=scale,

@@ -118,6 +118,8 @@ class Preprocessing:
     """Of libsvm files."""
     n_columns: int | None = None
     """Of a CSV file without a header, the target among them."""
+    samples: str | None = None
+    """Key of the samples in NPZ and MAT files, if it is not X."""
     dropped: tuple[str, ...] = ()
     """Columns of the file that training left out."""
 
@@ -148,6 +150,7 @@ class Preprocessing:
             target=table.target,
             first_index=table.first_index,
             n_columns=table.n_columns,
+            samples=table.samples,
             dropped=table.dropped,
         )
 
@@ -201,6 +204,7 @@ class Preprocessing:
             "dataset": self.dataset,
             "first_index": self.first_index,
             "n_columns": self.n_columns,
+            "samples": self.samples,
             "dropped": list(self.dropped),
             "columns": steps.to_list() if isinstance(steps, Columns) else None,
             "features": steps.to_dict() if isinstance(steps, Features) else None,
@@ -209,10 +213,10 @@ class Preprocessing:
     @classmethod
     def from_dict(cls, plain: Plain) -> Self:
         """Undo `to_dict`; ValueError, TypeError or LookupError for anything else."""
-        added: Plain = {"n_columns": None, "dropped": []}
+        added: Plain = {"n_columns": None, "samples": None, "dropped": []}
         plain = added | plain  # files of before these were stored are without them
         columns, features = plain.pop("columns"), plain.pop("features")
-        for name in ("scale", "missing", "target", "dataset"):
+        for name in ("scale", "missing", "target", "dataset", "samples"):
             if not isinstance(plain[name], str | None):
                 raise TypeError(f"{name} is no text")
         if plain["first_index"] not in (None, 0, 1):

@@ -1,7 +1,7 @@
 """Users' own files: CSV, Parquet, NPZ, MAT and libsvm, read into a Table."""
 
 import zipfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +25,8 @@ class Reading:
 
     target: str | None = None
     """Column of CSV and Parquet, by name or number; key of NPZ and MAT."""
+    samples: str | None = None
+    """Key of the samples in NPZ and MAT; None: X."""
     by_name: bool = False
     """Whether the target is a name even where it looks like a column's number."""
     labelled: bool = True
@@ -57,6 +59,8 @@ class Table:
     first_index: int | None = None
     n_columns: int | None = None
     """Of a CSV file without a header: these alone go by their number."""
+    samples: str | None = None
+    """Key of X in NPZ and MAT, if it was named."""
     dropped: tuple[str, ...] = ()
     """Columns that X had in the file, and that were left out."""
     notes: tuple[str, ...] = ()
@@ -67,8 +71,8 @@ def read_table(path: Path, reading: Reading | None = None) -> Table:
     """Read a file by the kind that its name says.
 
     The target of CSV and Parquet files is the last column unless another one is named,
-    that of NPZ and MAT files the array `y` beside the array `X`, that of libsvm files
-    the label. Text labels stay text.
+    that of NPZ and MAT files the array `y` beside the array `X` unless other ones are
+    named, that of libsvm files the label. Text labels stay text.
     """
     suffix = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
     if suffix.lower() not in READERS:
@@ -219,7 +223,7 @@ def _read_npz(path: Path, reading: Reading) -> Table:
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path} is not a whole .npz file.")
     with np.load(path) as arrays:
-        return _from_arrays(path, dict(arrays), reading)
+        return _from_arrays(path, arrays, reading)
 
 
 def _read_mat(path: Path, reading: Reading) -> Table:
@@ -233,32 +237,48 @@ def _read_mat(path: Path, reading: Reading) -> Table:
     return _from_arrays(path, arrays, reading)
 
 
-def _from_arrays(path: Path, arrays: dict[str, Any], reading: Reading) -> Table:
-    X = _pick(path, arrays, "X")
+def _from_arrays(path: Path, arrays: Mapping[str, Any], reading: Reading) -> Table:
+    samples = reading.samples or "X"
+    X = _pick(path, arrays, samples, "--samples")
     X = X if scipy.sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2 or (X.dtype.kind not in "iufb"):
         raise ValueError(
-            f"{path}: X must be a table of numbers with 2 dimensions (rows, features), "
-            f"got {X.dtype} with {X.ndim}."
+            f"{path}: {samples} must be a table of numbers with 2 dimensions (rows, "
+            f"features), got {X.dtype} with {X.ndim}."
         )
     X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X
     if not reading.labelled:
-        return Table(X, None, reading.target)
+        return Table(X, None, reading.target, samples=reading.samples)
     name = reading.target or "y"
-    y = np.asarray(_pick(path, arrays, name)).squeeze()
+    y = np.asarray(_pick(path, arrays, name, "--target")).squeeze()
     if y.ndim != 1 or len(y) != X.shape[0]:
         raise ValueError(
             f"{path}: {name} must hold one label for each of the {X.shape[0]} rows of "
-            f"X, got shape {y.shape}."
+            f"{samples}, got shape {y.shape}."
         )
-    return Table(X, _labels(y, name), name)
+    return Table(X, _labels(y, name), name, samples=reading.samples)
 
 
-def _pick(path: Path, arrays: dict[str, Any], name: str) -> Any:
-    for key, array in arrays.items():
+def _pick(path: Path, arrays: Mapping[str, Any], name: str, option: str) -> Any:
+    for key in arrays:
         if key.lower() == name.lower():
-            return array
-    raise ValueError(f"{path} has no array {name!r}; it has {', '.join(arrays)}.")
+            return _unpickled(path, arrays, key)
+    raise ValueError(
+        f"{path} has no array {name!r}; it has {', '.join(arrays)}. Say {option} NAME."
+    )
+
+
+def _unpickled(path: Path, arrays: Mapping[str, Any], key: str) -> Any:
+    try:
+        return arrays[key]
+    except ValueError as error:
+        if "allow_pickle" not in str(error):
+            raise
+        raise ValueError(
+            f"{path}: the array {key!r} holds Python objects, which are not read: they "
+            "may hold programs. Save it as numbers, or words with "
+            f"np.savez(..., {key}={key}.astype(str))."
+        ) from error
 
 
 def _read_libsvm(path: Path, reading: Reading) -> Table:

@@ -20,6 +20,7 @@ class FileOptions:
     """What a user said of a file; nothing of it is for data sets of the catalogue."""
 
     target: str | None = None
+    samples: str | None = None
     test: Path | None = None
     test_fraction: float | None = None
     scale: str | None = None
@@ -37,6 +38,7 @@ class FileOptions:
         text = frozenset(self.categorical)
         return Reading(
             self.target,
+            samples=self.samples,
             header=self.header,
             separator=self.separator,
             decimal=self.decimal,
