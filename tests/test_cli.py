@@ -60,6 +60,12 @@ def test_help_names_the_commands(tmp_path):
         assert command in done.stdout
 
 
+def test_the_help_of_train_names_all_methods(tmp_path):
+    names = run_piped("train", "--help", cwd=tmp_path).stdout.decode()
+    names = names.split("Methods:")[1].replace(",", " ").split()
+    assert names == list(cofire.METHODS)
+
+
 def test_help_need_not_wait_for_numpy_and_scikit_learn():
     code = "import sys, cofire.cli; print(*(m in sys.modules for m in MODULES))"
     code = f"MODULES = ('numpy', 'sklearn'); {code}"

@@ -134,6 +134,24 @@ def test_train_goes_on_from_its_checkpoints(own_folder):
     assert cofire.load("fruit.cofire").resumed_after_ == 10
 
 
+@pytest.mark.parametrize("epochs", [0, 15])
+def test_breaking_off_says_how_to_go_on(epochs, monkeypatch):
+    whole = cofire.SparseMLPClassifier.fit
+
+    def interrupted(estimator, X, y):
+        if epochs:
+            whole(estimator, X, y)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cofire.SparseMLPClassifier, "fit", interrupted)
+    arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL)
+    result = run(*arguments, "--checkpoint", "kept")
+    assert result.exit_code == 130
+    says = "cofire: the same command goes on from its checkpoint in kept\n"
+    assert result.stderr == (says if epochs else "")
+    assert run(*arguments).stderr == ""
+
+
 def test_it_learns():
     arguments = ("--missing", "mean", *SMALL, "--epochs", 150, "--learning-rate", 0.05)
     found = json.loads(done("train", "fruit.csv", *arguments, "--json").stdout)

@@ -19,7 +19,7 @@ from cofire.cli.predict import predict
 from cofire.cli.report import report
 from cofire.cli.reproduce import reproduce
 from cofire.cli.runs import runs
-from cofire.cli.train import train
+from cofire.cli.train import NamesMethods, train
 
 BROKEN_OFF = 130  # what shells say of a program that Ctrl-C has ended
 
@@ -32,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command()(demo)
-app.command()(train)
+app.command(cls=NamesMethods)(train)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(info)

@@ -2,10 +2,13 @@
 
 import json
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from cofire.cli.inputs import (
     AsJson,
@@ -25,6 +28,17 @@ if TYPE_CHECKING:
     from cofire.data.training_rows import TrainingRows
 
 
+class NamesMethods(TyperCommand):
+    """A command whose help ends with the names of the methods."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write them; their table is imported here, by who asks for this help."""
+        from cofire.methods import METHODS
+
+        with formatter.section("Methods"):
+            formatter.write_text(", ".join(METHODS))
+
+
 def train(
     data: Data,
     target: Target = None,
@@ -40,7 +54,7 @@ def train(
         str, typer.Option(help="auto, classification or regression.")
     ] = "auto",
     method: Annotated[
-        str | None, typer.Option(help="How connections change, such as set.")
+        str | None, typer.Option(help="How connections change: see the end.")
     ] = None,
     hidden: Annotated[
         list[int] | None, typer.Option(help="Sizes of the hidden layers.")
@@ -154,11 +168,26 @@ def train(
         tell(rows.notes)
         estimator = _estimator(rows.task, given, option or [])
         model = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
-        figures = _train(rows, estimator, model, as_json)
+        with _says_how_to_go_on(checkpoint):
+            figures = _train(rows, estimator, model, as_json)
     if as_json:
         print(json.dumps(figures | {"data": data}, indent=1))
     else:
         print(_text(figures, estimator, rows))
+
+
+@contextmanager
+def _says_how_to_go_on(checkpoint: Path | None) -> Iterator[None]:
+    """Tell who breaks training off that a checkpoint is there, if one is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None and any(checkpoint.rglob("epoch-*.cofire")):
+            typer.echo(
+                f"cofire: the same command goes on from its checkpoint in {checkpoint}",
+                err=True,
+            )
+        raise
 
 
 def _estimator(task: str, given: dict[str, Any], options: list[str]) -> Any:
