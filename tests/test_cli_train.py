@@ -19,7 +19,7 @@ from cofire.cli.evaluate import of_classes
 from cofire.data import CATALOG, catalog
 from cofire.data.preprocess import Preprocessing
 from cofire.data.tables import Table
-from cofire.saving import load_with_document
+from cofire.saving import load_with_document, save
 
 SMALL = ("--hidden", 20, "--hidden", 20, "--epochs", 15, "--n-jobs", 1)
 
@@ -340,6 +340,21 @@ def test_models_of_before_columns_were_counted_are_read():
     result = done("predict", "old.cofire", "new.csv")
     assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
     assert "does not know: 'weight'" in result.stderr
+
+
+@pytest.mark.parametrize("target", [0, 2])
+def test_a_model_that_did_not_count_its_columns_says_so(target):
+    columns = ["length", "weight"]
+    columns.insert(target, "kind")
+    unnamed("a.csv", " ".join(columns))
+    done("train", "a.csv", "--target", target, *SMALL, "--no-header")
+    model, document = load_with_document("a.cofire")
+    document["preprocessing"].pop("n_columns")
+    save(model, "old.cofire", preprocessing=document["preprocessing"])
+    said = done("predict", "old.cofire", "a.csv", "--no-header").stderr
+    assert ("must have the target, as column 0" in said) == (target == 0)
+    assert done("evaluate", "old.cofire", "a.csv", "--no-header").stderr == ""
+    assert done("predict", "a.cofire", "a.csv", "--no-header").stderr == ""
 
 
 def test_a_first_line_that_looks_like_data_is_noted():

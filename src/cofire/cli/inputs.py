@@ -142,6 +142,14 @@ class Model:
             n_columns=known.n_columns,
         )
         table = read_table(path, reading)
+        if not reading.header and not reading.labelled and known.may_be_shifted:
+            tell(
+                [
+                    "the model was trained by an older cofire, which did not count "
+                    f"columns: {path} must have the target, as column {known.target}, "
+                    "or all predictions are wrong. Train anew to be sure"
+                ]
+            )
         if known.dropped and reading.n_columns and table.target is None:
             tell(
                 [

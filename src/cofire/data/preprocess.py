@@ -184,6 +184,13 @@ class Preprocessing:
         return [column.name for column in columns]
 
     @property
+    def may_be_shifted(self) -> bool:
+        """Whether columns go by numbers, and a file without the target goes unseen."""
+        numbers = [*self.column_names, self.target or ""]
+        uncounted = self.n_columns is None and all(n.isdecimal() for n in numbers)
+        return uncounted and int(numbers[-1]) < max(map(int, numbers))
+
+    @property
     def text_columns(self) -> frozenset[str]:
         """Columns that are words, also where a file has only numbers in them."""
         columns = self.steps.columns if isinstance(self.steps, Columns) else ()

@@ -25,18 +25,12 @@ class Reading:
 
     target: str | None = None
     """Column of CSV and Parquet, by name or number; key of NPZ and MAT."""
-    samples: str | None = None
-    """Key of the samples in NPZ and MAT; None: X."""
-    by_name: bool = False
-    """Whether the target is a name even where it looks like a column's number."""
     labelled: bool = True
     """Whether there must be a target; else it is left aside where there is one."""
     header: bool = True
     """Whether the first line of a CSV file holds the names of its columns."""
     separator: str | None = None
     """Between the values of a CSV file; None: a comma, in .tsv files a tab."""
-    decimal: str | None = None
-    """Before the decimals of a CSV file; None: a point."""
     text: Collection[str] = field(default_factory=frozenset)
     """Columns whose values are words even where they look like numbers."""
     first_index: int | None = None
@@ -44,6 +38,12 @@ class Reading:
     n_columns: int | None = None
     """Columns that a CSV file without a header must have, its target among them; it may
     lack the target where that is not asked for. None: any number."""
+    by_name: bool = False
+    """Whether the target is a name even where it looks like a column's number."""
+    decimal: str | None = None
+    """Before the decimals of a CSV file; None: a point."""
+    samples: str | None = None
+    """Key of the samples in NPZ and MAT; None: X."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +210,7 @@ def _target_name(path: Path, names: list[str], reading: Reading) -> str | None:
         return names[-1] if reading.labelled else None
     if target in names:
         return target
-    is_number = target.lstrip("-").isdigit() and not reading.by_name
+    is_number = target.lstrip("-").isdecimal() and not reading.by_name
     if is_number and -len(names) <= int(target) < len(names):
         return names[int(target)]
     if reading.labelled:
