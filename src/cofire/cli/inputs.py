@@ -165,11 +165,13 @@ class Model:
         known = self.preprocessing
         if reading.header and known.n_columns is not None:
             return [
-                "the model was trained with --no-header; this file was read without"
+                "the model was trained with --no-header; this file was read without it"
             ]
         names = known.column_names
         if not reading.header and not all(name.isdigit() for name in names):
-            return ["the model was trained without --no-header; this file was read so"]
+            return [
+                "the model was trained without --no-header; this file was read with it"
+            ]
         return []
 
     @property
