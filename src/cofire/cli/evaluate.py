@@ -73,29 +73,30 @@ def of_classes(y: Any, predicted: Any, classes: Any) -> dict[str, Any]:
 
     All classes of the model are there, also those without a row.
     """
-    import numpy as np
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     labels = sorted({*classes.tolist(), *y.tolist()})
+    # By their places: scikit-learn takes labels such as 0.5 for quantities.
     place = {label: i for i, label in enumerate(labels)}
-    true, said = (np.array([place[v] for v in of.tolist()]) for of in (y, predicted))
-    n = len(labels)
-    rows, found = np.bincount(true, minlength=n), np.bincount(said, minlength=n)
-    hits = np.bincount(true[true == said], minlength=n)
+    true, said = ([place[label] for label in of.tolist()] for of in (y, predicted))
+    places = range(len(labels))
+    columns = precision_recall_fscore_support(
+        true, said, labels=places, zero_division=0
+    )
     per_class = {
         str(label): {
-            "precision": float(hits[i] / max(found[i], 1)),
-            "recall": float(hits[i] / max(rows[i], 1)),
-            "f1": float(2 * hits[i] / max(rows[i] + found[i], 1)),
-            "rows": int(rows[i]),
+            "precision": float(precision),
+            "recall": float(recall),
+            "f1": float(f1),
+            "rows": int(rows),
         }
-        for i, label in enumerate(labels)
+        for label, precision, recall, f1, rows in zip(labels, *columns, strict=True)
     }
     confusion = None
-    if n <= MOST_CLASSES:
-        pairs = np.bincount(n * true + said, minlength=n * n)
-        confusion = pairs.reshape(n, n).tolist()
+    if len(labels) <= MOST_CLASSES:
+        confusion = confusion_matrix(true, said, labels=places).tolist()
     return {
-        "accuracy": float((true == said).mean()),
+        "accuracy": float((y == predicted).mean()),
         "classes": per_class,
         "confusion": confusion,
     }
