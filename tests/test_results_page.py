@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from chromium import EXECUTABLE, Chromium
 from cofire.cli import app
 from cofire.experiments import Run, Store
-from cofire.report.results_curves import by_cell, cell_curves, input_connections
+from cofire.report.results_cells import by_cell
+from cofire.report.results_curves import cell_curves, input_connections
 from cofire.report.results_page import results_page, write_results_page
 from results_cases import campaign, result, tables
 
@@ -78,8 +79,8 @@ def test_the_page_says_what_was_run(no_plotly):
     shown = f"{100 * np.mean(scores):.1f} ± {100 * np.std(scores):.1f}"
     (cell,) = [r for r in reader.rows if r[:4] == ["MNIST", "SET", "100", "1"]]
     assert cell[5:7] == [shown, "3"]
-    (best,) = [r for r in reader.rows if r[:2] == ["MNIST", "SET"] and len(r) == 9]
-    assert best[2] == shown
+    (best,) = [r for r in reader.rows if r[:1] == ["MNIST"] and len(r) == 9]
+    assert best[1:4] == ["SET", shown, "20 epochs, masked, paper's split"]
 
 
 def test_given_tables_are_there_with_what_they_are_sorted_by(no_plotly):
@@ -163,6 +164,98 @@ def test_a_seed_that_ended_early_keeps_its_last_value():
     assert curves["y"]["test"][0][-1] == pytest.approx(last, abs=1e-4)
 
 
+def own_run(folder="/a", method="set", seed=0, epochs=5, sha256="351ba6" * 10, **file):
+    return Run.of(
+        data=f"{folder}/my.csv",
+        method=method,
+        hidden=9,
+        epsilon=1,
+        seed=seed,
+        profile="default",
+        epochs=epochs,
+        split=seed,
+        options={"file": {"header": True, "sha256": sha256, **file}},
+    )
+
+
+def of_score(run, score, **notes):
+    return dataclasses.replace(result(run), score=score, notes=notes)
+
+
+def test_the_splits_of_an_own_file_are_the_seeds_of_one_cell(no_plotly):
+    runs = [own_run(folder, seed=i) for i, folder in enumerate(("/a", "/a", "/b"))]
+    found = by_cell([result(run) for run in runs])
+    (cell,) = found
+    assert (cell.data, cell.split, cell.options) == ("my.csv", None, "{}")
+    assert [r.run for r in found[cell]] == runs
+    splits = [Run("madelon", "set", 9, 1.0, 0, split=k) for k in range(2)]
+    assert len(by_cell([result(run) for run in splits])) == 2
+
+
+def test_files_are_named_by_what_tells_them_apart(no_plotly):
+    runs = [own_run(target="label"), own_run(target="city"), own_run("/b", sha256="f0")]
+    titles = [cell.data for cell in by_cell([result(run) for run in runs])]
+    assert titles == [
+        "my.csv, target label, sha256 351ba6",
+        "my.csv, target city, sha256 351ba6",
+        "my.csv, sha256 f0",
+    ]
+    tested = [own_run(test=f"/{folder}/rows.csv") for folder in "ab"]
+    titles = [cell.data for cell in by_cell([result(run) for run in tested])]
+    assert titles == ["my.csv", "my.csv #2"]
+    page = results_page([result(run) for run in runs])
+    assert "on 2 data sets" in page
+    markup = page.partition('<script id="data"')[0]
+    assert "header true" not in markup and "/a/" not in markup
+    assert "/a/my.csv" in page  # where a receipt says all
+
+
+def test_only_what_can_be_compared_is_compared(no_plotly):
+    runs = {
+        Run("madelon", "set", 9, 1.0, 0): 0.7,
+        Run("madelon", "dense", 9, None, 0): 0.6,
+        Run("madelon", "rigl", 9, 1.0, 0, epochs=3): 0.9,
+        Run("madelon", "rigl", 9, 1.0, 0, split=2): 0.8,
+        Run("madelon", "rigl", 9, 1.0, 0, "house"): 0.85,
+        own_run(target="label"): 0.5,
+        own_run(target="city"): 0.4,
+        own_run(method="dense", target="city"): 0.3,
+    }
+    reader = Reader(results_page([of_score(*item) for item in runs.items()]))
+    best = [row for row in reader.rows if len(row) == 9 and row[0] != "data set"]
+    seeds = "5 epochs, default, a split a seed"
+    assert [[*row[:4], *row[7:]] for row in best] == [
+        ["Madelon", "RigL", "85.0", "500 epochs, house, paper's split", "–", "–"],
+        [
+            *("Madelon", "SET", "70.0", "500 epochs, masked, paper's split"),
+            *("60.0", "+10.0 points"),
+        ],
+        ["Madelon", "RigL", "90.0", "3 epochs, masked, paper's split", "–", "–"],
+        ["Madelon", "RigL", "80.0", "500 epochs, masked, random split 2", "–", "–"],
+        ["my.csv, target city", "SET", "40.0", seeds, "30.0", "+10.0 points"],
+        ["my.csv, target label", "SET", "50.0", seeds, "–", "–"],
+    ]
+
+
+def test_r2_is_a_number_with_its_name(no_plotly):
+    runs = [own_run(seed=k) for k in (1, 3)]
+    quantities = [of_score(run, -0.1 * run.seed, task="regression") for run in runs]
+    page = results_page(quantities)
+    reader = Reader(page)
+    assert "A score is R² of the test rows" in " ".join(reader.text.split())
+    assert [row[2] for row in reader.rows if len(row) == 9] == ["R²", "-0.200 ± 0.100"]
+    assert "accuracy" not in reader.text
+    data = script_data(page)
+    assert data["cells"][0]["task"] == "regression"
+    assert "regression" in data["runs"]["texts"]
+    both = results_page([*quantities, *small(seeds=2)])
+    scores = [row[2] for row in Reader(both).rows if len(row) == 9]
+    assert scores[0] == "score" and "R² -0.200 ± 0.100" in scores
+    assert all(re.fullmatch(r"R² .*|\d\d\.\d ± \d\.\d %", text) for text in scores[1:])
+    old = of_score(own_run(), 0.5, sizes=[4, 9, 9, 9, 1])  # nobody noted the task
+    assert ">0.500<" in results_page([old])
+
+
 def test_runs_without_curves_have_a_page_too(no_plotly):
     bare = [dataclasses.replace(r, curves={}, receipt={}) for r in small(seeds=1)]
     data = script_data(results_page(bare))
@@ -227,6 +320,29 @@ def test_the_command_writes_the_page_of_a_store(no_plotly, tmp_path):
     assert "4 waiting" in text and len(script_data(text)["runs"]["rows"]) == 4
     assert report("--out", tmp_path, "--page", tmp_path / "p.html").exit_code == 0
     assert (tmp_path / "p.html").exists()
+
+
+def test_the_page_has_the_tables_of_reduced_runs(no_plotly, tmp_path):
+    runs = campaign(("madelon",), ("set", "dense"), (100,), (1,), seeds=2, epochs=60)
+    runs += campaign(("madelon",), ("set", "ctre_sim"), (100,), (1,), 1, epochs=7)
+    with Store(tmp_path / "runs.sqlite") as store:
+        for done in runs:
+            store.add([done.run])
+            assert store.claim(done.run)
+            store.finish(done.run, done, done.machine)
+    assert report("--out", tmp_path).exit_code == 0
+    page = (tmp_path / "report.html").read_text("utf-8")
+    titles = re.findall('<details class="given".*?<summary>(.*?)</summary>', page)
+    # Table 3 compares five methods and table 4 has two of its own: neither was run.
+    assert titles == [
+        f"Table 2: {what} (reduced: {epochs} epochs)"
+        for epochs in (60, 7)
+        for what in ("Test accuracy", "density")
+    ]
+    mean = 100 * np.mean([r.score for r in runs[:2]])
+    assert f"{mean:.1f} ±" in page and "Not run yet" not in page
+    assert len(re.findall(r'id="table-[\w-]+"', page)) == 4
+    assert len(set(re.findall(r'id="table-[\w-]+"', page))) == 4
 
 
 def test_the_command_says_that_there_are_no_runs(tmp_path):
@@ -368,3 +484,38 @@ def test_receipts_are_filtered_and_open(browser, address):
     text = browser.evaluate("document.querySelector('#run-list .receipt').innerText")
     assert "dense twin" in text and "x86_64_v4" in text and "masked, 150 epochs" in text
     assert complaints(browser) == []
+
+
+AXIS = "document.getElementById('curve-chart')._fullLayout.yaxis.range"
+
+
+@pytest.mark.parametrize("score", [0.5, 1.0])
+def test_curves_that_do_not_move_keep_a_narrow_axis(browser, tmp_path, score):
+    (run,) = campaign(("madelon",), ("set",), (100,), seeds=1, epochs=4)
+    steady = {**run.curves, "test_score": np.full(4, score)}
+    path = tmp_path / "steady.html"
+    write_results_page(path, [dataclasses.replace(run, curves=steady)])
+    open_page_of_one(browser, path.as_uri())
+    low, high = browser.evaluate(AXIS)
+    assert score - 0.1 < low < score < high < score + 0.1
+    assert high < 1.01
+
+
+def test_quantities_have_no_axis_in_per_cent(browser, tmp_path):
+    results = [of_score(own_run(seed=k), -0.1, task="regression") for k in range(2)]
+    path = tmp_path / "r2.html"
+    write_results_page(path, results)
+    open_page_of_one(browser, path.as_uri())
+    assert "test R²" in browser.evaluate(CHART.format(".ytitle") + ".textContent")
+    ticks = browser.evaluate(CHART.format(".yaxislayer-above") + ".textContent")
+    assert "%" not in ticks
+    runs = browser.evaluate("document.getElementById('run-list').innerText")
+    assert "R² -0.100" in runs and "%" not in runs
+    assert complaints(browser) == []
+
+
+def open_page_of_one(browser, address):
+    """A single line has no legend to wait for."""
+    browser.events.clear()
+    browser.open(address)
+    browser.wait_for(CHART.format(".scatterlayer .trace"))

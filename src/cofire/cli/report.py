@@ -1,12 +1,16 @@
 """`cofire report`: the run store as one page."""
 
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
-    from cofire.experiments import Store
+    from cofire.experiments import Run, Store
+    from cofire.paper import Choice, Item
+    from cofire.paper.reproduce import Made
     from cofire.report.table import Table
 
 
@@ -41,19 +45,82 @@ def report(
 
 
 def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
-    """The paper's tables as far as runs are there, and how many they lack."""
+    """The paper's tables as far as runs are there, and how many they lack.
+
+    Those of runs with fewer epochs, as of --quick, come behind and say what they are.
+    """
     from cofire.paper import ITEMS, Choice
-    from cofire.paper.reproduce import tabulate
+    from cofire.paper.reproduce import OVERVIEWS, tabulate
 
     tables, missing = [], []
     for item in ITEMS.values():
+        if not item.needs_runs and item.name not in OVERVIEWS:
+            continue  # table 1 would read every data set, and has nothing of these runs
         made = tabulate(item, store, Choice())
         if made.cells:
             tables += made.tables
-            if made.missing:
-                lack = f"{len(made.missing):,} of {made.n_runs:,} runs"
-                missing.append(f"{item.name}: {lack}")
+            missing += _lack(made, item.name)
+    for epochs, done in _finished(store).items():
+        told: set[Run] = set()
+        for item in ITEMS.values():
+            usual = min((run.epochs for run in item.runs(Choice())), default=0)
+            own = {run for run in item.runs(Choice(epochs=epochs)) if run in done}
+            if not own or epochs >= usual or item.name in OVERVIEWS:
+                continue
+            choice = _choice_of(own, epochs)
+            rivals = item.runs(replace(choice, methods=None))
+            if own <= told and not done.issuperset(rivals):
+                continue  # what is there of it was run for others
+            told |= own
+            reduced = _reduced(item, store, choice)
+            tables += [_as_reduced(table, reduced) for table in reduced.tables]
+            missing += _lack(reduced, f"{item.name}, {epochs} epochs")
     return tables, missing
+
+
+def _lack(made: "Made", name: str) -> list[str]:
+    n = len(made.missing)
+    return [f"{name}: {n:,} of {made.n_runs:,} runs"] if n else []
+
+
+def _finished(store: "Store") -> dict[int, set["Run"]]:
+    """The runs that are done, by their epochs, most first."""
+    from cofire.experiments.store import run_of
+
+    found: dict[int, set[Run]] = {}
+    for run in sorted(map(run_of, store.rows(status="done")), key=lambda r: -r.epochs):
+        found.setdefault(run.epochs, set()).add(run)
+    return found
+
+
+def _choice_of(runs: set["Run"], epochs: int) -> "Choice":
+    """What must have been asked for, at least, to get these runs."""
+    from cofire.paper import Choice
+
+    return Choice(
+        data=tuple({run.data for run in runs}),
+        methods=tuple({run.method for run in runs}),
+        hidden=tuple({run.hidden for run in runs}),
+        epsilon=tuple({run.epsilon for run in runs if run.epsilon is not None}),
+        seeds=max(Counter(run.cell for run in runs).values()),
+        epochs=epochs,
+    )
+
+
+def _reduced(item: "Item", store: "Store", choice: "Choice") -> "Made":
+    """--quick has fewer trials where settings are chosen; else it is the same runs."""
+    from cofire.paper.reproduce import tabulate
+
+    ways = [tabulate(item, store, replace(choice, quick=q)) for q in (False, True)]
+    return min(ways, key=lambda made: len(made.missing))
+
+
+def _as_reduced(table: "Table", made: "Made") -> "Table":
+    return replace(
+        table,
+        name=f"{table.name}{made.choice.ways()}",
+        title=f"{table.title} (reduced: {made.choice.epochs} epochs)",
+    )
 
 
 def _missing(counts: dict[str, int]) -> list[str]:

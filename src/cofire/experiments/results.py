@@ -22,6 +22,20 @@ EPOCH_CURVES = (
 """The curves with one value an epoch."""
 
 
+def task_of(notes: Mapping[str, Any]) -> str:
+    """What a run's score is of: classification (accuracy) or regression (R²).
+
+    Runs of before that was noted are told by their sizes: quantities have one output,
+    classes two or more.
+
+    >>> task_of({"sizes": [4, 10, 1]}), task_of({"task": "regression"}), task_of({})
+    ('regression', 'regression', 'classification')
+    """
+    one_output = list(notes.get("sizes") or [])[-1:] == [1]
+    known: str = notes.get("task", "regression" if one_output else "classification")
+    return known
+
+
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """What one training brought.

@@ -9,6 +9,9 @@ const colour = cell => page.methods[cell.method][theme()];
 const title = cell => page.methods[cell.method].title + (cell.options ? ` (${cell.options})` : "");
 const whole = v => v.toLocaleString("en");
 const percent = v => (100 * v).toFixed(1) + " %";
+const isShare = task => task !== "regression";
+const scoreText = (v, task) => isShare(task) ? percent(v) : v.toFixed(3);
+const scoreName = task => isShare(task) ? "accuracy" : "R²";
 /* What plotly draws may hold markup. */
 const plain = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const debounced = (act, wait = 120) => {
@@ -79,7 +82,7 @@ byId("cell-filter").addEventListener("input", debounced(filterCells));
 
 const parts = ["data", "hidden", "epsilon", "profile", "rows"];
 const picked = {};
-const isDense = cell => cell.epsilon === null;
+const isDense = cell => cell.dense;
 
 /* Dense networks have no epsilon: they stand beside those of every epsilon. */
 function fits(cell, upTo) {
@@ -92,7 +95,9 @@ const chosenCells = () => page.cells.filter(cell => fits(cell, parts.length))
 function fillChoices() {
   parts.forEach((part, i) => {
     const found = new Set(page.cells.filter(cell => fits(cell, i)).map(cell => cell[part]));
-    if (found.size > 1) found.delete(null);
+    /* A choice of ε is one of those that sparse networks have; some have a density. */
+    const isWithout = !page.cells.some(cell => fits(cell, i) && cell[part] === null && !isDense(cell));
+    if (found.size > 1 && isWithout) found.delete(null);
     const values = [...found];  // in the order of the cells, which is that of the paper
     if (typeof values[0] === "number") values.sort((a, b) => a - b);
     if (!found.has(picked[part])) picked[part] = values[0];
@@ -111,8 +116,8 @@ function fillChoices() {
 
 const across = {epoch: "epoch", seconds: "seconds of training and rewiring",
   multiply_adds: "multiply-adds of training"};
-const upwards = {selected: "test accuracy, best validated epoch so far",
-  test: "test accuracy", loss: "test loss"};
+const upwards = {selected: score => `test ${score}, best validated epoch so far`,
+  test: score => `test ${score}`, loss: () => "test loss"};
 
 const decades = [-4, -3, -2, -1, 0, 1, 2, 3].flatMap(power => [1, 2, 5].map(step =>
   Number(`${step}e${power}`)));
@@ -123,11 +128,11 @@ function spansDecades(cells, x) {
 }
 
 function curveTraces(cells, x, y, hasBands, isUnified) {
-  const text = y === "loss" ? v => Number(v).toPrecision(3) : percent;
   const bands = [], lines = [];
   for (const cell of cells) {
     const [mean, low, high] = cell.y[y], at = cell.x[x], ink = colour(cell);
     const name = plain(title(cell));
+    const text = v => v === null ? "–" : y === "loss" ? Number(v).toPrecision(3) : scoreText(v, cell.task);
     const shared = {legendgroup: name, type: "scatter", mode: "lines"};
     if (hasBands && cell.seeds > 1) bands.push({...shared,
       x: at.concat(at.slice().reverse()), y: high.concat(low.slice().reverse()),
@@ -142,6 +147,16 @@ function curveTraces(cells, x, y, hasBands, isUnified) {
         (x === "epoch" ? "" : "<br>%{x:.3s}") + "<extra>%{fullData.name}</extra>"});
   }
   return bands.concat(lines);
+}
+
+/* Values that hardly differ: as they are, they would get an axis from -50 % to 150 %. */
+function steadyRange(values, isScore) {
+  const low = Math.min(...values), high = Math.max(...values);
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const half = isScore ? .05 : .05 * size || 1, middle = (low + high) / 2;
+  if (!values.length || high - low >= .4 * half) return {};
+  const [bottom, top] = isScore ? [-.005, 1.005] : [-Infinity, Infinity];
+  return {range: [Math.max(middle - half, bottom), Math.min(middle + half, top)]};
 }
 
 function drawCurves() {
@@ -160,6 +175,7 @@ function drawCurves() {
   const axis = {gridcolor: css("--line"), linecolor: css("--probe"), zeroline: false,
     automargin: true, tickfont: {color: css("--soft")}};
   const all = cells.flatMap(cell => cell.y[y].flat()).filter(v => v !== null);
+  const task = cells.length ? cells[0].task : "", isScore = y !== "loss" && isShare(task);
   const logLoss = y === "loss" && Math.min(...all) > 0 &&
     Math.max(...all) > 20 * Math.min(...all);
   const layout = {
@@ -181,8 +197,9 @@ function drawCurves() {
       unifiedhovertitle: {text: "epoch %{x}"}, ...(isLog ? {dtick: 1} : {})},
     yaxis: {...axis, type: logLoss ? "log" : "linear",
       ...(logLoss ? {tickvals: decades, ticktext: decades.map(String)} : {}),
-      tickformat: y === "loss" ? "" : ".0%",
-      title: {text: isNarrow ? "" : upwards[y], font: {color: css("--soft")}}},
+      tickformat: !isScore ? "" : Math.max(...all) - Math.min(...all) < .08 ? ".1%" : ".0%",
+      ...steadyRange(all, isScore),
+      title: {text: isNarrow ? "" : upwards[y](scoreName(task)), font: {color: css("--soft")}}},
     annotations: cells.length ? [] : [{text: "nothing was recorded for this choice",
       showarrow: false, xref: "paper", yref: "paper", x: .5, y: .5}],
   };
@@ -306,7 +323,8 @@ function drawInputs() {
     : page.useful[picked.data] ? "Connections of each input at the chosen epoch. Coloured: inputs that carry the class; grey: noise. No method was told which are which."
     : "Connections of each input at the chosen epoch" + (cells[0].inputs.numbers
       ? `: of ${whole(cells[0].inputs.n)} the ${whole(cells[0].inputs.counts.length)} with most.` : ".");
-  const setting = `${picked.data}, n\u00a0${picked.hidden}, ε\u00a0${picked.epsilon}, ${picked.profile}`;
+  const amount = picked.epsilon === null ? "" : `ε\u00a0${picked.epsilon}, `;
+  const setting = `${picked.data}, n\u00a0${picked.hidden}, ${amount}${picked.profile}`;
   byId("inputs-note").textContent = cells.length
     ? `${note} Mean of the seeds, the same scale for all; ${setting}, as chosen above.` : note;
   byId("order-label").hidden = isImage || !cells.length;
@@ -361,8 +379,8 @@ function openReceipt(details, run) {
   details.append(make("div", {class: "receipt"}, terms([
     ["settings", `${run.profile}, ${run.epochs} epochs` + (run.split === null ? "" : `, split ${run.split}`)],
     ["options", run.options],
-    ["test accuracy", `${percent(run.score)} after epoch ${run.best_epoch}`],
-    ["validation", run.validation_score === null ? null : percent(run.validation_score)],
+    [`test ${scoreName(run.task)}`, `${scoreText(run.score, run.task)} after epoch ${run.best_epoch}`],
+    ["validation", run.validation_score === null ? null : scoreText(run.validation_score, run.task)],
     ["seconds", `${seconds(run.seconds)}: training ${seconds(run.train_seconds)}, rewiring ` +
       `${seconds(run.rewire_seconds)}, evaluation ${seconds(run.evaluate_seconds)}`],
     ["multiply-adds of training", shortNumber(run.training_multiply_adds)],
@@ -380,7 +398,7 @@ function listRuns() {
       make("span", {class: "which"}, chip, run.title), make("span", {class: "which"}, run.data),
       make("span", {class: "which"}, run.which), make("small", {class: "which"}, run.profile),
       make("small", {class: "costs"}, `${whole(run.connections)} connections, ${seconds(run.seconds)}`),
-      make("b", {}, percent(run.score))));
+      make("b", {}, `${isShare(run.task) ? "" : "R² "}${scoreText(run.score, run.task)}`)));
     details.addEventListener("toggle", () => openReceipt(details, run), {once: true});
     return details;
   }));

@@ -1,12 +1,11 @@
 """What the results page draws: means over seeds, thinned and rounded."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from cofire.experiments import Cell, Result
+from cofire.experiments import Result
 
 MOST_POINTS = 120
 MOST_INPUTS = 1000
@@ -18,17 +17,6 @@ IMAGES = {
     "cifar10": (32, 32, 3),
     "cifar100": (32, 32, 3),
 }
-
-
-def by_cell(results: Iterable[Result]) -> dict[Cell, list[Result]]:
-    """The results that differ in their seed alone, side by side."""
-    cells = defaultdict(list)
-    for result in results:
-        cells[result.run.cell].append(result)
-    return {
-        cell: sorted(own, key=lambda result: result.run.seed)
-        for cell, own in cells.items()
-    }
 
 
 def cell_curves(results: Sequence[Result]) -> dict[str, Any]:

@@ -10,9 +10,11 @@ from typing import Any
 
 import cofire
 from cofire.experiments import Cell, Result
+from cofire.experiments.labels import data_titles, options_text
 from cofire.experiments.names import DATA_NAMES, METHOD_NAMES, data_name, method_name
 from cofire.report.look import in_order, stroke_of
-from cofire.report.results_curves import by_cell, cell_curves, input_connections
+from cofire.report.results_cells import by_cell, is_dense, task_of_cell
+from cofire.report.results_curves import cell_curves, input_connections
 from cofire.report.results_receipts import receipts
 from cofire.report.results_summary import (
     best_table,
@@ -20,7 +22,6 @@ from cofire.report.results_summary import (
     facts,
     lead,
     missing_list,
-    options_text,
     rows_text,
 )
 from cofire.report.results_tables import given_table
@@ -78,7 +79,11 @@ def results_page(
                 "methods": looks,
                 "cells": [_drawn(cell, own, methods) for cell, own in cells.items()],
                 "useful": _useful({cell.data for cell in cells}),
-                "runs": receipts(sorted(results, key=_place_of_run), methods),
+                "runs": receipts(
+                    sorted(results, key=_place_of_run),
+                    methods,
+                    data_titles(result.run for result in results),
+                ),
             }
         ),
     }
@@ -147,9 +152,11 @@ def _drawn(
         "method": methods[cell.method],
         "options": options_text(cell.options),
         "seeds": len(results),
+        "task": task_of_cell(results),
+        "dense": is_dense(cell),
         **cell_curves(results),
         # Every input of a dense network has the same number of connections.
-        "inputs": None if cell.epsilon is None else input_connections(results),
+        "inputs": None if is_dense(cell) else input_connections(results),
     }
 
 

@@ -4,8 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cofire.experiments import Result
+from cofire.experiments import Result, Run
+from cofire.experiments.labels import Subject, own_file, subject
 from cofire.experiments.names import data_name
+from cofire.experiments.results import task_of
 from cofire.report.results_curves import rounded
 
 # Of a receipt; the figures of the dense twin stand beside those of the network.
@@ -28,10 +30,17 @@ FIGURES = (
     "seconds",
 )
 SETTINGS = ("hidden", "epsilon", "seed", "epochs", "split")
-TEXTS = ("data", "profile", "options", "machine", "cofire", "notes", "finished")
+TEXTS = (
+    *("data", "profile", "options", "task"),
+    *("machine", "cofire", "notes", "finished"),
+)
 
 
-def receipts(results: Sequence[Result], methods: Mapping[str, int]) -> dict[str, Any]:
+def receipts(
+    results: Sequence[Result],
+    methods: Mapping[str, int],
+    titles: Mapping[Subject, str],
+) -> dict[str, Any]:
     """The names of the fields, a list of values a run, and the texts these point to."""
     numbers: dict[str, int] = {}
 
@@ -41,9 +50,10 @@ def receipts(results: Sequence[Result], methods: Mapping[str, int]) -> dict[str,
     rows = []
     for result in results:
         texts = {
-            "data": data_name(result.run.data),
+            "data": data_name(titles[subject(result.run)]),
             "profile": result.run.profile,
-            "options": _settings(json.loads(result.run.options)),
+            "options": _settings(json.loads(result.run.options) | _path(result.run)),
+            "task": task_of(result.notes),
             "machine": machine_text(result.machine),
             "cofire": result.cofire,
             "notes": _settings(result.notes),
@@ -77,6 +87,10 @@ def machine_text(machine: Mapping[str, Any]) -> str:
         _with(machine, "numpy", "NumPy {}"),
     ]
     return ", ".join(str(part) for part in parts if part)
+
+
+def _path(run: Run) -> dict[str, str]:
+    return {} if own_file(run) is None else {"path": run.data}
 
 
 def _with(machine: Mapping[str, Any], name: str, text: str) -> str:

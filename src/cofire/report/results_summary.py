@@ -1,31 +1,40 @@
 """The words and own tables of the results page: what was run, and what came of it."""
 
-import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from statistics import fmean, pstdev
-from typing import Any
 
 from cofire.experiments import Cell, Result
-from cofire.experiments.names import data_name, method_name
+from cofire.experiments.labels import options_text
+from cofire.experiments.names import DATA_NAMES, data_name, method_name
+from cofire.report.results_cells import (
+    Cells,
+    is_dense,
+    n_data_sets,
+    task_of_cell,
+    tasks,
+)
 from cofire.report.results_receipts import machine_text
 from cofire.report.results_tables import MISSING, Shown, sortable
 
-Cells = Mapping[Cell, Sequence[Result]]
+SCORES = {"classification": "accuracy %", "regression": "R²"}
 
 
 def lead(cells: Cells) -> str:
     """One sentence on what there is, one on what a score is."""
     if not cells:
         return "No run has finished yet."
-    data, methods = {c.data for c in cells}, {c.method for c in cells}
+    runs = [result.run for own in cells.values() for result in own]
+    methods = {cell.method for cell in cells}
+    kinds = {"classification": "the test accuracy", "regression": "R² of the test rows"}
+    score = " or, for quantities, ".join(kinds[task] for task in sorted(tasks(cells)))
     return (
-        f"{_counted(sum(map(len, cells.values())), 'run')} of "
-        f"{_counted(len(methods), 'method')} on {_counted(len(data), 'data set')}, "
-        "each with three hidden layers. A score is the test accuracy of the epoch that "
-        "the validation rows chose; test rows choose nothing."
+        f"{_counted(len(runs), 'run')} of {_counted(len(methods), 'method')} on "
+        f"{_counted(n_data_sets(runs), 'data set')}, each with three hidden layers. A "
+        f"score is {score}, at the epoch that the validation rows chose; test rows "
+        "choose nothing."
     )
 
 
@@ -38,7 +47,7 @@ def facts(results: Sequence[Result], cells: Cells) -> str:
     days = sorted(result.finished[:10] for result in results if result.finished)
     counts = {
         "runs": f"{len(results):,}",
-        "data sets": str(len({cell.data for cell in cells})),
+        "data sets": str(n_data_sets(result.run for result in results)),
         "methods": str(len({cell.method for cell in cells})),
         "cells": f"{len(cells):,}",
         "seeds a cell": "–".join(map(str, sorted({min(seeds), max(seeds)}))),
@@ -81,41 +90,56 @@ def missing_list(missing: Sequence[str]) -> str:
 
 
 def best_table(cells: Cells, methods: Mapping[str, int]) -> str:
-    """One row a data set: the best sparse cell by its mean, beside the best dense one.
+    """One row for what can be compared: the best sparse cell beside the best dense one.
 
     Cells with few seeds are left out: the best of many by luck would be one of them.
     """
+    groups: dict[tuple[str, str], dict[Cell, Sequence[Result]]] = {}
+    places = {data: i for i, data in enumerate(dict.fromkeys(c.data for c in cells))}
+    # Data sets as they come; of each, the paper's rows and the longest runs first.
+    for cell, found in sorted(
+        cells.items(),
+        key=lambda item: (
+            places[item[0].data],
+            -1 if item[0].split is None else item[0].split,
+            -item[0].epochs,
+            item[0].profile,
+        ),
+    ):
+        groups.setdefault((cell.data, _conditions(cell)), {})[cell] = found
+    score = _score_column(cells)
     rows = []
-    for data in dict.fromkeys(cell.data for cell in cells):
-        own = {cell: found for cell, found in cells.items() if cell.data == data}
+    for (data, conditions), own in groups.items():
         enough = max(map(len, own.values())) / 2
         full = {cell: found for cell, found in own.items() if len(found) >= enough}
-        sparse = _highest({c: r for c, r in full.items() if c.epsilon is not None})
-        dense = _highest({c: r for c, r in full.items() if c.epsilon is None})
+        sparse = _highest({c: r for c, r in full.items() if not is_dense(c)})
+        dense = _highest({c: r for c, r in full.items() if is_dense(c)})
         nothing = Shown(MISSING)
-        row = [Shown(data_name(data))]
-        row += _best_of(*sparse, methods) if sparse else [nothing] * 6
-        row += [_score(dense[1]) if dense else nothing]
-        row += [_points(_mean(sparse[1]) - _mean(dense[1]))] if sparse and dense else []
-        rows.append(row + [nothing] * (9 - len(row)))
-    columns = "data set", "best sparse", "accuracy %", "n", "ε", "profile", "density %"
-    return sortable(
-        [*columns, "best dense %", "points above"], rows, "Best method of each data set"
-    )
+        of_sparse = _best_of(*sparse, methods, score) if sparse else [nothing] * 5
+        row = [Shown(data_name(data)), *of_sparse[:2], Shown(conditions)]
+        row += of_sparse[2:]
+        row += [_score(dense[1], score) if dense else nothing]
+        row += [_lead_of(sparse[1], dense[1])] if sparse and dense else [nothing]
+        rows.append(row)
+    columns = ["data set", "best sparse", score, "runs of", "n", "ε", "density %"]
+    columns += ["best dense", "above dense"]
+    return sortable(columns, rows, "Best method of each data set")
 
 
 def cell_table(cells: Cells, methods: Mapping[str, int]) -> str:
     """One row a cell."""
     several = len({rows_text(cell) for cell in cells}) > 1
+    score = _score_column(cells)
     columns = ["data set", "method", "n", "ε", "profile"] + ["rows"] * several
-    columns += ["accuracy %", "seeds", "best epoch", "seconds a run", "connections"]
+    columns += [score, "seeds", "best epoch", "seconds a run", "connections"]
     rows = [
         [
             Shown(data_name(cell.data)),
             _method(cell, methods),
             *_setting(cell),
+            Shown(cell.profile),
             *[Shown(rows_text(cell))] * several,
-            _score(results),
+            _score(results, score),
             Shown(str(len(results)), len(results)),
             _average((r.best_epoch for r in results), ".0f"),
             _seconds(results),
@@ -133,31 +157,26 @@ def rows_text(cell: Cell) -> str:
     return f"{cell.epochs} epochs{part}"
 
 
-def options_text(options: str) -> str:
-    """A run's own options (JSON) for people.
-
-    >>> options_text('{"alpha":0.1,"method_params":{"patience":20}}')
-    'alpha 0.1, patience 20'
-    """
-    return ", ".join(
-        f"{name} {value if isinstance(value, str) else json.dumps(value)}"
-        for name, value in _flat(json.loads(options))
-    )
+def _conditions(cell: Cell) -> str:
+    """What runs must have in common for their scores to be compared."""
+    if cell.split is not None:
+        rows = f"random split {cell.split}"
+    else:
+        rows = "paper's split" if cell.data in DATA_NAMES else "a split a seed"
+    return f"{cell.epochs} epochs, {cell.profile}, {rows}"
 
 
-def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, value in options.items():
-        if isinstance(value, dict) and value:
-            yield from _flat(value)
-        else:
-            yield name, value
+def _score_column(cells: Cells) -> str:
+    """What a column of scores is called; where kinds are mixed, cells say it."""
+    kinds = tasks(cells) or {"classification"}
+    return SCORES[kinds.pop()] if len(kinds) == 1 else "score"
 
 
 def _best_of(
-    cell: Cell, results: Sequence[Result], methods: Mapping[str, int]
+    cell: Cell, results: Sequence[Result], methods: Mapping[str, int], column: str
 ) -> list[Shown]:
     density = _average((100 * r.density for r in results), ".3g")
-    score = replace(_score(results), strong=True)
+    score = replace(_score(results, column), strong=True)
     return [_method(cell, methods), score, *_setting(cell), density]
 
 
@@ -172,19 +191,26 @@ def _setting(cell: Cell) -> list[Shown]:
     return [
         Shown(str(cell.hidden), cell.hidden),
         Shown(epsilon, cell.epsilon),
-        Shown(cell.profile),
     ]
 
 
-def _score(results: Sequence[Result]) -> Shown:
-    scores = [result.score for result in results]
-    spread = f" ± {100 * pstdev(scores):.1f}" if len(scores) > 1 else ""
-    mean = 100 * fmean(scores)
-    return Shown(f"{mean:.1f}{spread}", mean)
+def _score(results: Sequence[Result], column: str) -> Shown:
+    """Mean and spread, in per cent or as R²; named where the column does not."""
+    is_share = task_of_cell(results) == "classification"
+    unit, form = (100, ".1f") if is_share else (1, ".3f")
+    scores = [unit * result.score for result in results]
+    text = format(fmean(scores), form)
+    text += f" ± {pstdev(scores):{form}}" if len(scores) > 1 else ""
+    if column == "score":
+        text = f"{text} %" if is_share else f"R² {text}"
+    return Shown(text, fmean(scores))
 
 
-def _points(difference: float) -> Shown:
-    return Shown(f"{100 * difference:+.1f}", 100 * difference)
+def _lead_of(sparse: Sequence[Result], dense: Sequence[Result]) -> Shown:
+    difference = _mean(sparse) - _mean(dense)
+    if task_of_cell(sparse) == "regression":
+        return Shown(f"{difference:+.3f}", difference)
+    return Shown(f"{100 * difference:+.1f} points", 100 * difference)
 
 
 def _average(values: Iterable[float], form: str) -> Shown:
