@@ -181,6 +181,7 @@ def test_failed_runs_are_told_of_until_they_are_run_again(tmp_path):
     only = [a for a in SMALL if a != "dense"]
     said = cofire("reproduce", *only, "--out", tmp_path)
     assert "1 runs failed before" in said and "--retry-failed" in said
+    assert f"`cofire runs list --status failed --out {tmp_path}`" in said
     said = cofire("reproduce", *only, "--retry-failed", "--out", tmp_path)
     assert "1 of 1 runs done" in said and "failed before" not in said
 
@@ -206,7 +207,7 @@ def test_a_display_takes_errors_and_options_as_they_are(terminal):
     board.conclude(campaign)
     said = console.file.getvalue()
     assert said.count("KeyError: '[/bold]'") == 1
-    assert '"[/red]"' in said and "25.0 %" in said
+    assert "a [/red]" in said and "25.0 %" in said
     assert "1 of 4 runs done, 1 running, 2 failed" in said and "2.0 h" in said
 
 
@@ -243,7 +244,8 @@ def test_runs_are_listed_a_line_each(filled):
     first, *lines = said.splitlines()
     assert first == "1 waiting, 2 done, 1 failed"
     assert len(lines) == 4
-    assert "madelon set n=100 eps=1 seed 1" in lines[1] and "60.0 %" in lines[1]
+    assert "madelon set n=100 eps=1 seed 1, 500 epochs" in lines[1]
+    assert "60.0 %" in lines[1]
     assert lines[2].endswith("ValueError: [/b] no")
     said = cofire("runs", "list", "--out", filled, "--status", "done", "--limit", 1)
     assert "seed 1" in said and "seed 0" not in said and "and 1 before" in said

@@ -1,6 +1,7 @@
 """`cofire compare`: the runs of a file, the table, the command."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ from typer.testing import CliRunner
 from cofire.cli import app
 from cofire.cli.lists import spread_lists
 from cofire.data.training_rows import FileOptions
-from cofire.experiments import Result, Run
-from cofire.experiments.compare import comparison_runs, comparison_table
+from cofire.experiments import Result, Run, Store
+from cofire.experiments.compare import comparison_runs, comparison_table, with_target
+from cofire.experiments.labels import run_label
 from cofire.experiments.parts import parts_of
 
 pytest.importorskip("pandas", reason="CSV files need pandas: cofire[data]")
@@ -92,7 +94,7 @@ def result(method, seed, score):
 def test_the_table_has_the_best_first_and_pairs_the_others_with_it():
     results = [result("set", s, 0.50 + 0.01 * s) for s in range(6)]
     results += [result("ctre_sim", s, 0.80 + 0.01 * s) for s in range(6)]
-    table = comparison_table(results, "madelon", "accuracy")
+    table = comparison_table(results, "madelon")
     assert [row[0] for row in table.rows] == ["CTRE_sim", "SET"]
     assert table.rows[0][3:5] == [None, None]
     assert table.rows[1][3].startswith("30")  # points behind, in every pair the same
@@ -103,7 +105,7 @@ def test_the_table_has_the_best_first_and_pairs_the_others_with_it():
 def test_a_seed_that_failed_is_left_out_of_the_pairs():
     results = [result("set", s, 0.5) for s in (0, 1)]
     results += [result("ctre_sim", s, 0.8) for s in (1, 2)]
-    table = comparison_table(results, "madelon", "accuracy")
+    table = comparison_table(results, "madelon")
     assert [row[2] for row in table.rows] == [2, 2]
     assert table.rows[1][3:5] == [None, None]  # one pair says nothing of a spread
 
@@ -125,16 +127,25 @@ def test_the_command_writes_a_table_and_a_page_and_goes_on(words_csv, tmp_path):
     assert "4 of 4 runs done" in done.output
     assert "SET" in done.output and "behind the best" in done.output
     assert sorted(p.name for p in out.iterdir() if "sqlite" not in p.name) == [
-        "compare.csv",
-        "compare.html",
-        "compare.md",
-        "compare.tex",
+        "compare-words.csv",
+        "compare-words.html",
+        "compare-words.md",
+        "compare-words.tex",
     ]
     more = compare(words_csv, out, "--methods", "set", "static", "--seeds", 3, "--json")
     assert more.exit_code == 0, more.output
-    told = json.loads(more.stdout)
-    assert [row[2] for row in told["rows"]] == ["3", "3"]
     assert "6 of 6 runs done" in more.output
+    told = json.loads(more.stdout)
+    assert (told["target"], told["score"]) == ("label", "accuracy")
+    best, other = told["methods"]
+    assert best["seeds"] == other["seeds"] == 3
+    assert best["behind"] is None and other["behind"]["value"] >= 0
+    with Store(out / "runs.sqlite") as store:
+        own = [r for r in store.results() if r.run.method == best["method"]]
+    assert best["mean"] == pytest.approx(np.mean([r.score for r in own]))
+    assert best["sd"] == pytest.approx(np.std([r.score for r in own]))
+    assert best["connections"] == own[0].connections
+    assert 0 < best["density"] == own[0].density < 1
 
 
 def test_numbers_to_be_predicted_are_compared_by_r2(tmp_path):
@@ -146,7 +157,12 @@ def test_numbers_to_be_predicted_are_compared_by_r2(tmp_path):
     np.savetxt(path, table, delimiter=",", header="a,b,c,sum", comments="")
     done = compare(path, tmp_path / "out", "--methods", "set", "--seeds", 1)
     assert done.exit_code == 0, done.output
-    assert "R^2 %" in done.output
+    assert "%" not in done.output.split("a t interval of 95 %")[0]
+    with Store(tmp_path / "out" / "runs.sqlite") as store:
+        score = f"{store.results()[0].score:.3f}"
+    assert f"R² {score} in" in done.output and f"**{score}**" in done.output
+    listed = invoke("runs", "list", "--out", tmp_path / "out").output
+    assert f"R² {score}" in listed and "%" not in listed
 
 
 @pytest.mark.parametrize(
@@ -157,6 +173,10 @@ def test_numbers_to_be_predicted_are_compared_by_r2(tmp_path):
         (["madelon", "--methods", "sett"], "Did you mean 'set'"),
         (["madelon", "--option", "momentum"], "expected name=value"),
         (["madelon", "--option", "momentun=1"], "Did you mean 'momentum'"),
+        (["madelon", "--drop", "a"], "--drop is for files"),
+        (["madelon", "--density", "0.1", "--epsilon", "1"], "leave one of them out"),
+        (["madelon", "--density", "0"], "--density must be in (0, 1], got 0.0"),
+        (["madelon", "--epsilon", "0"], "--epsilon must be more than 0, got 0.0"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_runs(arguments, message, tmp_path):
@@ -166,9 +186,144 @@ def test_what_cannot_be_is_said_before_anything_runs(arguments, message, tmp_pat
     assert not (tmp_path / "out").exists()
 
 
-def test_a_run_of_a_file_prints_its_name_alone(words_csv):
-    from cofire.cli.board import label
-
+def test_the_label_of_a_run_tells_it_from_others(words_csv):
     run = runs_of(words_csv)[3]
-    assert label(run) == "words.csv ctre_sim n=12 eps=2 seed 1"
-    assert label(replace(run, split=5)).endswith("seed 1 split 5")
+    assert run_label(run) == "words.csv ctre_sim n=12 eps=2 seed 1, 3 epochs"
+    assert "seed 1 split 5," in run_label(replace(run, split=5))
+    options = FileOptions(target="label", scale="minmax", drop=("noise", "x"))
+    (other,) = comparison_runs(
+        str(words_csv),
+        options,
+        ["set"],
+        1,
+        hidden=12,
+        epsilon=None,
+        epochs=4,
+        more={"density": 0.5},
+    )
+    assert run_label(other) == (
+        "words.csv set n=12 seed 0, 4 epochs, target label, drop noise x, "
+        "scale minmax, density 0.5"
+    )
+
+
+# ---- what is kept, and under which name ----------------------------------------------
+
+
+def cells_of_page(path):
+    found = re.search(
+        r'<script id="data"[^>]*>(.*?)</script>', path.read_text("utf-8"), re.DOTALL
+    )
+    return json.loads(found[1])["cells"]
+
+
+@pytest.fixture
+def no_plotly(monkeypatch):
+    pytest.importorskip("plotly", reason="the page needs plotly: cofire[plot]")
+    monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "")
+
+
+def test_the_page_has_the_means_of_the_table(words_csv, tmp_path, no_plotly):
+    out = tmp_path / "out"
+    done = compare(words_csv, out, "--methods", "set", "dense", "--seeds", 3, "--json")
+    told = {one["method"]: one for one in json.loads(done.stdout)["methods"]}
+    page = (out / "compare-words.html").read_text("utf-8")
+    for one in told.values():
+        shown = f"{100 * one['mean']:.1f} ± {100 * one['sd']:.1f}"
+        assert page.count(f">{shown}<") >= 3  # best, table, cells
+    cells = cells_of_page(out / "compare-words.html")
+    assert [(c["data"], c["seeds"], c["options"]) for c in cells] == [
+        ("words.csv", 3, ""),
+        ("words.csv", 3, ""),
+    ]
+    last = cells[0]["y"]["selected"][0][-1]
+    assert last == pytest.approx(told["set"]["mean"], abs=1e-3)
+    markup = page.partition('<script id="data"')[0]
+    assert "sha256" not in markup and str(tmp_path) not in markup
+    assert str(words_csv) in page  # in the receipts
+
+
+def test_a_copy_or_a_named_target_is_not_run_again(words_csv, tmp_path, no_plotly):
+    out, copy = tmp_path / "out", tmp_path / "elsewhere" / "words.csv"
+    methods = "--methods", "set", "dense", "--seeds"
+    assert compare(words_csv, out, *methods, 2).exit_code == 0
+    copy.parent.mkdir()
+    copy.write_bytes(words_csv.read_bytes())
+    assert compare(words_csv, out, *methods, 2, "--target", "label").exit_code == 0
+    assert compare(words_csv, out, *methods, 2, "--target", -1).exit_code == 0
+    assert compare(copy, out, *methods, 3).exit_code == 0
+    with Store(out / "runs.sqlite") as store:
+        assert len(store.rows()) == 6
+    assert [cell["seeds"] for cell in cells_of_page(out / "compare-words.html")] == [
+        3,
+        3,
+    ]
+    assert (out / "compare-words-label.md").exists()  # beside, not in place of
+
+
+def test_runs_stored_without_their_target_are_found(words_csv, tmp_path, no_plotly):
+    out = tmp_path / "out"
+    with Store(out / "runs.sqlite") as store:
+        for run in runs_of(words_csv, ["set"]):
+            store.add([run])
+            store.claim(run)
+            store.finish(run, result("set", run.seed, 0.625), {})
+    done = compare(words_csv, out, "--methods", "set", "--seeds", 2)
+    assert "62.5 ± 0.0" in done.output
+    with Store(out / "runs.sqlite") as store:
+        assert len(store.rows()) == 2
+
+
+def test_failed_runs_are_run_again_if_asked_to(words_csv, tmp_path, no_plotly):
+    out = tmp_path / "out of here"
+    run = with_target(runs_of(words_csv, ["set"], 1)[0], "label")
+    with Store(out / "runs.sqlite") as store:
+        store.add([run])
+        store.claim(run)
+        store.fail(run, "OSError: full")
+    only = "--methods", "set", "--seeds", 1
+    said = compare(words_csv, out, *only).output
+    assert f"runs list --status failed --out '{out}'" in said
+    said = compare(words_csv, out, *only, "--retry-failed").output
+    assert "1 of 1 runs done" in said and "failed before" not in said
+
+
+def test_what_training_warns_of_is_noted_once(words_csv, tmp_path, no_plotly):
+    out = tmp_path / "out"
+    only = "--methods", "set", "static", "--seeds", 2, "--epsilon", 50
+    said = compare(words_csv, out, *only).output
+    assert said.count("cofire: note: Every layer is full") == 1
+    assert "UserWarning" not in said and "site-packages" not in said
+
+
+def test_columns_are_left_out_and_densities_kept(words_csv, tmp_path, no_plotly):
+    done = invoke(
+        *("compare", words_csv, "--hidden", 12, "--epochs", 3, "--jobs", 1, "--json"),
+        *("--density", 0.3, "--drop", "noise", "--categorical", "y", "--seeds", 1),
+        *("--task", "classification", "--methods", "set", "dense"),
+        *("--out", tmp_path / "out"),
+    )
+    assert done.exit_code == 0, done.output
+    told = {one["method"]: one for one in json.loads(done.stdout)["methods"]}
+    assert told["set"]["density"] == pytest.approx(0.3, abs=0.01)
+    assert told["dense"]["density"] == 1
+    with Store(tmp_path / "out" / "runs.sqlite") as store:
+        n_in = store.results()[0].notes["sizes"][0]
+    # x, and a feature for each value of y among the rows to train with
+    assert n_in > 50
+    cells = cells_of_page(tmp_path / "out" / "compare-words.html")
+    assert [cell["dense"] for cell in cells] == [False, True]
+
+
+def test_the_caption_says_how_many_seeds_it_takes():
+    methods = ("ctre_sim", "ctre_seq", "set", "rigl", "static", "dense")
+
+    def caption(seeds):
+        results = [
+            result(m, s, 0.5 + 0.01 * k) for k, m in enumerate(methods) for s in seeds
+        ]
+        return comparison_table(results, "madelon").caption
+
+    said = caption(range(5))
+    assert "With 5 rivals it takes 8 seeds" in said and "here there are 5" in said
+    assert "With 8 seeds and 5 rivals p is 0.039 or more" in caption(range(8))

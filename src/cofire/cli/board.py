@@ -1,15 +1,18 @@
 """How a campaign of runs is shown while it goes on."""
 
-import json
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from cofire.cli.inputs import tell
+from cofire.cli.runs import OUT
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from cofire.experiments import Run
+    from cofire.experiments.results import Outcome
     from cofire.experiments.runner import Campaign
 
 
@@ -25,6 +28,7 @@ class CampaignBoard:
         )
         self._told: Any = None
         self._failures = 0
+        self._notes: dict[str, None] = {}
 
     def __enter__(self) -> "CampaignBoard":
         if self.console.is_terminal:
@@ -39,30 +43,42 @@ class CampaignBoard:
 
     def watch(self, campaign: "Campaign") -> None:
         """What the runner calls whenever something has happened."""
+        from cofire.experiments.labels import run_label
+
         self.campaign = campaign  # type: ignore[assignment]
+        if campaign.last is not None:
+            self._notes |= dict.fromkeys(campaign.last[1].notes.get("warnings", ()))
         if self.console.is_terminal:
             return
         for run, error in campaign.failed[self._failures :]:
             last = error.strip().splitlines()[-1]
-            self._say(f"failed: {label(run)}: {last}")
+            self._say(f"failed: {run_label(run)}: {last}")
         self._failures = len(campaign.failed)
         if campaign.last is not None and campaign.last is not self._told:
             self._told = campaign.last
             run, outcome = campaign.last
             self._say(
-                f"{_done(campaign)}  {label(run)}: {100 * outcome.score:.1f} % in "
+                f"{_done(campaign)}  {run_label(run)}: {_score(outcome)} in "
                 f"{outcome.seconds:.1f} s; {_rest(campaign)}"
             )
 
-    def conclude(self, campaign: "Campaign") -> None:
-        """Say what the display did not: which runs failed, now and before."""
+    def conclude(self, campaign: "Campaign", out: Path = OUT) -> None:
+        """Say what the display did not: notes once for all runs, and what failed.
+
+        out: the folder of the store, named where it is not the usual one.
+        """
+        from cofire.experiments.labels import run_label
+
+        tell([note.rstrip(".") for note in self._notes])
         if self.console.is_terminal:
             for run, error in campaign.failed:
-                self._say(f"failed: {label(run)}: {error.strip().splitlines()[-1]}")
+                last = error.strip().splitlines()[-1]
+                self._say(f"failed: {run_label(run)}: {last}")
         if campaign.n_failed_before:
+            where = "" if out == OUT else f" --out {shlex.quote(str(out))}"
             self._say(
                 f"{campaign.n_failed_before} runs failed before: `cofire runs list "
-                "--status failed` says why, --retry-failed runs them again."
+                f"--status failed{where}` says why, --retry-failed runs them again."
             )
 
     def _say(self, line: str) -> None:
@@ -72,6 +88,8 @@ class CampaignBoard:
     def table(self) -> "Table | str":
         from rich.table import Table
         from rich.text import Text
+
+        from cofire.experiments.labels import run_label
 
         campaign: Campaign | None = self.campaign
         if campaign is None:
@@ -83,31 +101,15 @@ class CampaignBoard:
         table.add_column("seconds", justify="right")
         now = time.monotonic()
         for run, begun in list(campaign.running.items()):
-            table.add_row(Text(label(run)), f"{now - begun:.0f}")
+            table.add_row(Text(run_label(run)), f"{now - begun:.0f}")
         if campaign.last is not None:
             run, outcome = campaign.last
             table.add_row(
-                Text(f"last: {label(run)}: {100 * outcome.score:.1f} %"),
+                Text(f"last: {run_label(run)}: {_score(outcome)}"),
                 f"{outcome.seconds:.0f}",
                 style="dim",
             )
         return table
-
-
-def label(run: "Run") -> str:
-    """A run in a few words.
-
-    >>> from cofire.experiments import Run
-    >>> label(Run("madelon", "set", 100, 1.0, 3))
-    'madelon set n=100 eps=1 seed 3'
-    """
-    options = {k: v for k, v in json.loads(run.options).items() if k != "file"}
-    words = [Path(run.data).name, run.method, f"n={run.hidden}"]
-    words += [] if run.epsilon is None else [f"eps={run.epsilon:g}"]
-    words += [f"seed {run.seed}"]
-    words += [] if run.split in (None, run.seed) else [f"split {run.split}"]
-    words += [json.dumps(options)] if options else []
-    return " ".join(words)
 
 
 def duration(seconds: float) -> str:
@@ -119,6 +121,13 @@ def duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _score(outcome: "Outcome") -> str:
+    from cofire.experiments.labels import score_text
+    from cofire.experiments.results import task_of
+
+    return score_text(outcome.score, task_of(outcome.notes))
 
 
 def _done(campaign: "Campaign") -> str:

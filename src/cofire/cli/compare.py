@@ -2,25 +2,36 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cofire.cli.inputs import (
     AsJson,
+    Categorical,
     Data,
     Decimal,
+    Density,
+    Drop,
+    Missing,
     NoHeader,
     Samples,
+    Scale,
     Separator,
     Target,
+    Task,
+    Test,
     errors_in_words,
     is_named,
     parsed_options,
 )
 from cofire.cli.runs import OUT, Out, open_store
 
+if TYPE_CHECKING:
+    from cofire.experiments import Result
+
 METHODS = ["ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
+EPSILON = 5.0
 
 
 def compare(
@@ -32,19 +43,19 @@ def compare(
     hidden: Annotated[
         int, typer.Option(min=1, help="Neurons in each of three hidden layers.")
     ] = 200,
-    epsilon: Annotated[float, typer.Option(help="Connections: see `train`.")] = 5.0,
+    epsilon: Annotated[
+        float | None, typer.Option(help=f"Connections: see `train`. [{EPSILON:g}]")
+    ] = None,
+    density: Density = None,
     epochs: Annotated[int, typer.Option(min=2, help="Epochs of each run.")] = 100,
     target: Target = None,
     samples: Samples = None,
-    test: Annotated[
-        Path | None, typer.Option(help="A file with the rows to test with.")
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="Fill gaps: mean, median or most_frequent.")
-    ] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="standard (default), minmax or none.")
-    ] = None,
+    task: Task = "auto",
+    test: Test = None,
+    scale: Scale = None,
+    missing: Missing = None,
+    categorical: Categorical = None,
+    drop: Drop = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -53,22 +64,34 @@ def compare(
         typer.Option(help="Any parameter of the estimator: name=value (JSON)."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Cores to use.")] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Run again what failed before.")
+    ] = False,
     out: Out = OUT,
     as_json: AsJson = False,
 ) -> None:
     """Train several methods on the same rows and say which is best, and how surely.
 
     Runs are kept in OUT/runs.sqlite: the same command goes on where it stopped, and
-    more seeds or methods add to what is there.
+    more seeds or methods add to what is there. The table and the page are called by
+    the data, and by the target where it is named: OUT/compare-my-label.md and so on.
 
         cofire compare my.csv --target label --methods set ctre_sim dense --seeds 10
     """
+    from dataclasses import replace
+
     from rich.console import Console
 
     from cofire import SparseMLPClassifier
     from cofire.cli.board import CampaignBoard
     from cofire.data.training_rows import FileOptions
-    from cofire.experiments.compare import comparison_runs, comparison_table
+    from cofire.experiments.compare import (
+        comparison_runs,
+        comparison_table,
+        file_stem,
+        stored_as,
+        with_target,
+    )
     from cofire.experiments.parts import parts_of
     from cofire.experiments.runner import run_all
     from cofire.report.results_page import write_results_page
@@ -77,55 +100,85 @@ def compare(
     console = Console(stderr=as_json, highlight=False)
     with errors_in_words():
         is_named(data)
+        _check_amount(epsilon, density)
         files = FileOptions(
             target=target,
             samples=samples,
             test=None if test is None else test.resolve(),
             scale=scale,
             missing=missing,
+            categorical=tuple(categorical or ()),
+            drop=tuple(drop or ()),
             header=not no_header,
             separator=separator,
             decimal=decimal,
         )
+        more = parsed_options(option or [], SparseMLPClassifier())
         runs = comparison_runs(
             data,
             files,
             methods,
             seeds,
             hidden=hidden,
-            epsilon=epsilon,
+            epsilon=EPSILON if epsilon is None and density is None else epsilon,
             epochs=epochs,
-            more=parsed_options(option or [], SparseMLPClassifier()),
+            more=more if density is None else {**more, "density": density},
+            task=task,
         )
-        task = parts_of(runs[0]).task  # a file that cannot be read is said at once
+        parts = parts_of(runs[0])  # a file that cannot be read is said at once
+    runs = [with_target(run, parts.target) for run in runs]
     with open_store(out, create=True) as store:
+        usual = parts.target if target is None else None
+        stored = stored_as(runs, store, usual_target=usual)
         with CampaignBoard(console) as board:
-            campaign = run_all(runs, store, n_cores=jobs, watch=board.watch)
-        wanted = set(runs)
-        results = [r for r in store.results(data=runs[0].data) if r.run in wanted]
-    board.conclude(campaign)
+            campaign = run_all(
+                list(stored.values()),
+                store,
+                n_cores=jobs,
+                retry_failed=retry_failed,
+                watch=board.watch,
+            )
+        asked = {kept: run for run, kept in stored.items()}
+        found = store.results(data=sorted({run.data for run in asked}))
+        results = [replace(r, run=asked[r.run]) for r in found if r.run in asked]
+    board.conclude(campaign, out)
     if not results:
         raise typer.Exit(1)
-    score = "accuracy" if task == "classification" else "R^2"
-    table = comparison_table(results, Path(data).name, score)
+    about = Path(data).name + (f", target {target}" if target else "")
+    stem = file_stem(data, target)
+    table = comparison_table(results, about, parts.task, stem)
     written = write_table(table, out)
     with errors_in_words():
-        page = out / "compare.html"
+        page = out / f"{stem}.html"
         write_results_page(page, results, [table], title=table.title)
     if as_json:
-        print(
-            json.dumps(
-                {
-                    "columns": list(table.columns),
-                    "rows": [
-                        [table.text(i, j) for j in range(len(row))]
-                        for i, row in enumerate(table.rows)
-                    ],
-                    "files": [str(path) for path in (*written, page)],
-                }
-            )
-        )
+        told = _figures(results, parts.task, parts.target)
+        print(json.dumps(told | {"files": [str(path) for path in (*written, page)]}))
         return
     console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
     for path in (*written, page):
         console.print(f"  {path}", soft_wrap=True)
+
+
+def _check_amount(epsilon: float | None, density: float | None) -> None:
+    """Before anything runs: a run with neither would be one that fails."""
+    if density is not None and epsilon is not None:
+        raise ValueError("--epsilon and --density: leave one of them out.")
+    if epsilon is not None and not epsilon > 0:
+        raise ValueError(f"--epsilon must be more than 0, got {epsilon}.")
+    if density is not None and not 0 < density <= 1:
+        raise ValueError(f"--density must be in (0, 1], got {density}.")
+
+
+def _figures(results: "list[Result]", task: str, target: str | None) -> dict[str, Any]:
+    """The table for programs: numbers, shares as shares, not in per cent."""
+    from dataclasses import asdict
+
+    from cofire.experiments.compare import standings
+
+    return {
+        "target": target,
+        "task": task,
+        "score": "accuracy" if task == "classification" else "R^2",
+        "methods": [asdict(one) for one in standings(results)],
+    }

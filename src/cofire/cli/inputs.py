@@ -1,4 +1,4 @@
-"""What train, predict and evaluate share: models, rows of a file, errors in words."""
+"""What the commands share: models, options, rows of a file, errors in words."""
 
 import json
 from collections.abc import Iterator
@@ -31,6 +31,17 @@ Samples = Annotated[
     str | None,
     typer.Option(help="Key of the samples in an NPZ or MAT file (default: X)."),
 ]
+Test = Annotated[Path | None, typer.Option(help="File with the rows to test with.")]
+Task = Annotated[str, typer.Option(help="auto, classification or regression.")]
+Density = Annotated[float | None, typer.Option(help="Or the share of all connections.")]
+Scale = Annotated[str | None, typer.Option(help="standard (default), minmax or none.")]
+Missing = Annotated[
+    str | None, typer.Option(help="Fill gaps: mean, median or most_frequent.")
+]
+Categorical = Annotated[
+    list[str] | None, typer.Option(help="Column of words that look like numbers.")
+]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out.")]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
 ]

@@ -143,7 +143,7 @@ def _run(
                 retry_failed=retry_failed,
                 watch=board.watch,
             )
-        board.conclude(campaign)
+        board.conclude(campaign, store.path.parent)
         failed += len(campaign.failed)
     return failed
 

@@ -73,8 +73,8 @@ def list_runs(
         return
     print(", ".join(f"{n} {name}" for name, n in counts.items() if n) or "no runs")
     shown = found[-(limit or 40) :]
-    for row in shown:
-        print(_line(row))
+    for line in _lines(shown):
+        print(line)
     if len(found) > len(shown):
         print(f"... and {len(found) - len(shown)} before them (--limit)")
 
@@ -184,14 +184,28 @@ def _lists(curves: dict[str, Any]) -> dict[str, list[float | None]]:
     }
 
 
-def _line(row: dict[str, Any]) -> str:
-    from cofire.cli.board import label
+def _lines(rows: list[dict[str, Any]]) -> list[str]:
+    """A line each, what came of the runs in a column."""
+    from cofire.experiments.labels import run_label
     from cofire.experiments.store import run_of
 
-    result = "" if row["score"] is None else f"{100 * row['score']:6.1f} %"
+    labels = [run_label(run_of(row)) for row in rows]
+    width = max(map(len, labels), default=0)
+    return [
+        f"{row['id']:>6}  {row['status']:<8}{label:<{width}}  {_came_of(row)}".rstrip()
+        for row, label in zip(rows, labels, strict=True)
+    ]
+
+
+def _came_of(row: dict[str, Any]) -> str:
+    from cofire.experiments.labels import score_text
+    from cofire.experiments.results import task_of
+
     if row["error"]:
-        result = row["error"].strip().splitlines()[-1]
-    return f"{row['id']:>6}  {row['status']:<8}{label(run_of(row)):<56}{result}"
+        return str(row["error"].strip().splitlines()[-1])
+    if row["score"] is None:
+        return ""
+    return f"{score_text(row['score'], task_of(json.loads(row['notes']))):>9}"
 
 
 def _or_exit(action: Callable[[], T]) -> T:

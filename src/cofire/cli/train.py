@@ -12,12 +12,19 @@ from typer.core import TyperCommand
 
 from cofire.cli.inputs import (
     AsJson,
+    Categorical,
     Data,
     Decimal,
+    Density,
+    Drop,
+    Missing,
     NoHeader,
     Samples,
+    Scale,
     Separator,
     Target,
+    Task,
+    Test,
     errors_in_words,
     is_named,
     parsed_options,
@@ -43,16 +50,12 @@ def train(
     data: Data,
     target: Target = None,
     samples: Samples = None,
-    test: Annotated[
-        Path | None, typer.Option(help="File with the rows to test with.")
-    ] = None,
+    test: Test = None,
     test_fraction: Annotated[
         float | None,
         typer.Option(help="Or the share of rows held out for it; 0: no test. [0.2]"),
     ] = None,
-    task: Annotated[
-        str, typer.Option(help="auto, classification or regression.")
-    ] = "auto",
+    task: Task = "auto",
     method: Annotated[
         str | None, typer.Option(help="How connections change: see the end.")
     ] = None,
@@ -62,9 +65,7 @@ def train(
     epsilon: Annotated[
         float | None, typer.Option(help="Connections: epsilon * (n_in + n_out).")
     ] = None,
-    density: Annotated[
-        float | None, typer.Option(help="Or the share of all connections.")
-    ] = None,
+    density: Density = None,
     epochs: Annotated[int | None, typer.Option(help="Number of epochs.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Of the start.")] = None,
     batch_size: Annotated[int | None, typer.Option(help="Rows in a step.")] = None,
@@ -101,16 +102,10 @@ def train(
         list[str] | None,
         typer.Option(help="Any other: name=value, as in momentum=0.8; JSON values."),
     ] = None,
-    scale: Annotated[
-        str | None, typer.Option(help="standard (default), minmax or none.")
-    ] = None,
-    missing: Annotated[
-        str | None, typer.Option(help="Fill gaps: mean, median or most_frequent.")
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, typer.Option(help="Column of words that look like numbers.")
-    ] = None,
-    drop: Annotated[list[str] | None, typer.Option(help="Column to leave out.")] = None,
+    scale: Scale = None,
+    missing: Missing = None,
+    categorical: Categorical = None,
+    drop: Drop = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,

@@ -31,6 +31,15 @@ class FileOptions:
     separator: str | None = None
     decimal: str | None = None
 
+    def refuse_for(self, name: str) -> None:
+        """Raise where something was said of a data set of the catalogue."""
+        for field in fields(self):
+            if getattr(self, field.name) != field.default:
+                raise ValueError(
+                    f"--{field.name.replace('_', '-')} is for files: {name} has its "
+                    "target, its test rows and the scale that the paper gives it."
+                )
+
     def reading(self) -> "Reading":
         """Return how such a file is read."""
         from cofire.data.tables import Reading
@@ -64,12 +73,7 @@ class TrainingRows:
         from cofire.data.prepare import paper_rows
         from cofire.data.preprocess import Preprocessing
 
-        for field in fields(options):
-            if getattr(options, field.name) != field.default:
-                raise ValueError(
-                    f"--{field.name.replace('_', '-')} is for files: {name} has its "
-                    "target, its test rows and the scale that the paper gives it."
-                )
+        options.refuse_for(name)
         raw = paper_rows(name)
         steps = Preprocessing.of_paper(raw)
         X, X_test = (steps.transform(part)[0] for part in (raw.X_train, raw.X_test))

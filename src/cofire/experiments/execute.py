@@ -2,6 +2,7 @@
 
 import json
 import time
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -82,9 +83,28 @@ def execute(run: Run, n_threads: int = 1) -> Outcome:
         **parameters(run),
         n_jobs=n_threads,
         callbacks=[monitor, *studies[json.loads(run.options).get("study")]],
-    ).fit(parts.X, parts.y, X_val=parts.X_val, y_val=parts.y_val)
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(parts.X, parts.y, X_val=parts.X_val, y_val=parts.y_val)
     found = outcome(model, monitor, parts, time.perf_counter() - start)
-    return replace(found, curves={**found.curves, **removal.curves})
+    told = _for_the_user(caught)
+    return replace(
+        found,
+        curves={**found.curves, **removal.curves},
+        notes={**found.notes, **({"warnings": told} if told else {})},
+    )
+
+
+def _for_the_user(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What was said to users, to be told once for all runs; the rest is said again."""
+    told = []
+    for one in caught:
+        if issubclass(one.category, UserWarning):
+            told.append(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return list(dict.fromkeys(told))
 
 
 def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outcome:
@@ -118,6 +138,7 @@ def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outco
         },
         receipt=model.receipt_.to_dict(),
         notes={
+            "task": parts.task,
             "sizes": model.network_.sizes,
             "rows": [len(parts.y), len(parts.y_val), len(parts.y_test)],
             "rows_an_epoch": n_rows,

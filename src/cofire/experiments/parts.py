@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,8 @@ class Parts:
     y_val: Any
     X_test: Any
     y_test: Any
+    target: str | None = None
+    """The name of what is to be predicted, where a file has one."""
 
 
 def parts_of(run: Run) -> Parts:
@@ -39,12 +41,20 @@ def parts_of(run: Run) -> Parts:
     return _of_file(run.data, run.split or 0, json.dumps(file, sort_keys=True))
 
 
-def file_option(path: Path, options: FileOptions) -> dict[str, Any]:
+def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[str, Any]:
     """What a run notes of a file: how to read it, and a checksum of what it held."""
     if str(path) in CATALOG:
+        options.refuse_for(str(path))
         return {}
-    plain = {k: v for k, v in asdict(options).items() if v not in (None, ())}
-    plain = {k: str(v) if isinstance(v, Path) else v for k, v in plain.items()}
+    # What is as usual is left out, so that the keys of stored runs stay as they are
+    # when options are added; `header` was always in.
+    given = {
+        field.name: getattr(options, field.name)
+        for field in fields(options)
+        if field.name == "header" or getattr(options, field.name) != field.default
+    }
+    plain = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
+    plain |= {} if task == "auto" else {"task": task}
     return {"file": plain | {"sha256": _digest(path)}}
 
 
@@ -61,8 +71,9 @@ def _of_file(data: str, split: int, file: str) -> Parts:
         raise ValueError(f"{data} has changed since the runs were planned.")
     lists = {k: tuple(options[k]) for k in ("categorical", "drop") if k in options}
     paths = {"test": Path(options["test"])} if "test" in options else {}
+    task = options.pop("task", "auto")
     rows = TrainingRows.of_file(
-        Path(data), FileOptions(**options | lists | paths), "auto", split
+        Path(data), FileOptions(**options | lists | paths), task, split
     )
     counts = np.unique(rows.y, return_counts=True)[1]
     even = rows.task == "classification" and counts.min() >= 2
@@ -78,6 +89,7 @@ def _of_file(data: str, split: int, file: str) -> Parts:
         *(rows.X[train], rows.y[train]),
         *(rows.X[held_out], rows.y[held_out]),
         *(rows.X_test, rows.y_test),
+        target=rows.preprocessing.target,
     )
 
 
