@@ -78,6 +78,30 @@ def test_a_file_that_changed_is_another_comparison(words_csv):
         parts_of(before[0])
 
 
+def test_rows_to_test_with_that_changed_are_another_comparison(words_csv, tmp_path):
+    def runs():
+        return comparison_runs(
+            str(words_csv),
+            FileOptions(test=test),
+            ["set"],
+            1,
+            hidden=12,
+            epsilon=2,
+            epochs=3,
+            more={},
+        )
+
+    test = tmp_path / "test.csv"
+    test.write_text(words_csv.read_text())
+    before = runs()
+    assert len(parts_of(before[0]).y_test) == 120
+    test.write_text(words_csv.read_text() + "0.1,0.1,0.1,red\n")
+    assert not set(before) & set(runs())
+    parts_of.__globals__["_of_file"].cache_clear()
+    with pytest.raises(ValueError, match=r"test\.csv has changed"):
+        parts_of(before[0])
+
+
 def result(method, seed, score):
     return Result(
         score=score,
@@ -174,6 +198,7 @@ def test_numbers_to_be_predicted_are_compared_by_r2(tmp_path):
         (["madelon", "--option", "momentum"], "expected name=value"),
         (["madelon", "--option", "momentun=1"], "Did you mean 'momentum'"),
         (["madelon", "--drop", "a"], "--drop is for files"),
+        (["madelon", "--task", "regression"], "--task is for files"),
         (["madelon", "--density", "0.1", "--epsilon", "1"], "leave one of them out"),
         (["madelon", "--density", "0"], "--density must be in (0, 1], got 0.0"),
         (["madelon", "--epsilon", "0"], "--epsilon must be more than 0, got 0.0"),

@@ -200,7 +200,7 @@ def test_files_are_named_by_what_tells_them_apart(no_plotly):
         "my.csv, target city, sha256 351ba6",
         "my.csv, sha256 f0",
     ]
-    tested = [own_run(test=f"/{folder}/rows.csv") for folder in "ab"]
+    tested = [own_run(test=f"/{x}/rows.csv", test_sha256=x) for x in "ab"]
     titles = [cell.data for cell in by_cell([result(run) for run in tested])]
     assert titles == ["my.csv", "my.csv #2"]
     page = results_page([result(run) for run in runs])

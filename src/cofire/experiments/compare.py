@@ -97,7 +97,12 @@ def stored_as(
 
 def _content(run: Run) -> Run:
     """The run without its folder: the name and the checksum are of the content."""
-    return run if own_file(run) is None else replace(run, data=subject(run)[0])
+    options = json.loads(run.options)
+    if "file" not in options:
+        return run
+    name, _, options["reading"] = subject(run)
+    options["file"] = options["file"]["sha256"]
+    return replace(run, data=name, options=canonical(options))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ def subject(run: Run | Cell) -> Subject:
     if file is None:
         return run.data, "", "{}"
     reading = {name: value for name, value in file.items() if name != "sha256"}
+    if "test_sha256" in file:
+        reading["test"] = Path(file["test"]).name
     return Path(run.data).name, file["sha256"], canonical(reading)
 
 
@@ -114,6 +116,8 @@ def _reading(of: Subject) -> list[str]:
     words = []
     for name in sorted(found, key=lambda name: (name != "target", name)):
         value = found[name]
+        if name == "test_sha256":
+            continue
         if name == "header":
             words += [] if value else ["no header"]
         elif name == "test":

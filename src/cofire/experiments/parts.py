@@ -45,6 +45,8 @@ def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[st
     """What a run notes of a file: how to read it, and a checksum of what it held."""
     if str(path) in CATALOG:
         options.refuse_for(str(path))
+        if task != "auto":
+            raise ValueError(f"--task is for files: {path} has classes, got {task!r}.")
         return {}
     # What is as usual is left out, so that the keys of stored runs stay as they are
     # when options are added; `header` was always in.
@@ -55,6 +57,7 @@ def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[st
     }
     plain = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
     plain |= {} if task == "auto" else {"task": task}
+    plain |= {} if options.test is None else {"test_sha256": _digest(options.test)}
     return {"file": plain | {"sha256": _digest(path)}}
 
 
@@ -67,8 +70,12 @@ def _of_catalogue(data: str, split: int | None, scale: str | None) -> Parts:
 @lru_cache(maxsize=2)
 def _of_file(data: str, split: int, file: str) -> Parts:
     options = json.loads(file)
-    if _digest(Path(data)) != options.pop("sha256"):
-        raise ValueError(f"{data} has changed since the runs were planned.")
+    planned = {data: options.pop("sha256")}
+    if "test_sha256" in options:
+        planned[options["test"]] = options.pop("test_sha256")
+    for path, digest in planned.items():
+        if _digest(Path(path)) != digest:
+            raise ValueError(f"{path} has changed since the runs were planned.")
     lists = {k: tuple(options[k]) for k in ("categorical", "drop") if k in options}
     paths = {"test": Path(options["test"])} if "test" in options else {}
     task = options.pop("task", "auto")

@@ -347,8 +347,9 @@ const runs = page.runs.rows.map(row => {
   for (const name of page.runs.named) run[name] = page.runs.texts[run[name]];
   const width = run.epsilon === null ? "" : ` ε ${run.epsilon}`;
   run.which = `n ${run.hidden}${width} seed ${run.seed}`;
+  run.setting = `${run.profile}, ${run.epochs} epochs`;
   run.title = page.methods[run.method].title;
-  run.found = [run.data, run.title, run.which, run.profile, run.options, run.cofire,
+  run.found = [run.data, run.title, run.which, run.setting.replace(",", ""), run.options, run.cofire,
     run.finished, run.split === null ? "" : `split ${run.split}`].join(" ").toLowerCase();
   return run;
 });
@@ -377,7 +378,7 @@ function twin(run) {
 function openReceipt(details, run) {
   if (details.querySelector(".receipt")) return;
   details.append(make("div", {class: "receipt"}, terms([
-    ["settings", `${run.profile}, ${run.epochs} epochs` + (run.split === null ? "" : `, split ${run.split}`)],
+    ["settings", run.setting + (run.split === null ? "" : `, split ${run.split}`)],
     ["options", run.options],
     [`test ${scoreName(run.task)}`, `${scoreText(run.score, run.task)} after epoch ${run.best_epoch}`],
     ["validation", run.validation_score === null ? null : scoreText(run.validation_score, run.task)],
@@ -396,7 +397,7 @@ function listRuns() {
     const chip = make("span", {class: `chip m${run.method}`});
     const details = make("details", {}, make("summary", {},
       make("span", {class: "which"}, chip, run.title), make("span", {class: "which"}, run.data),
-      make("span", {class: "which"}, run.which), make("small", {class: "which"}, run.profile),
+      make("span", {class: "which"}, run.which), make("small", {class: "which"}, run.setting),
       make("small", {class: "costs"}, `${whole(run.connections)} connections, ${seconds(run.seconds)}`),
       make("b", {}, `${isShare(run.task) ? "" : "R² "}${scoreText(run.score, run.task)}`)));
     details.addEventListener("toggle", () => openReceipt(details, run), {once: true});
