@@ -116,7 +116,11 @@ def _script_json(value: Any) -> str:
 
 def _given(tables: list[Table], methods: Mapping[str, int]) -> str:
     if not tables:
-        return '<p class="note">No tables were made for this page.</p>'
+        return (
+            '<p class="note">None: the tables of the paper are made of the runs of '
+            "<code>cofire reproduce</code>; <code>cofire compare</code> writes one for "
+            "a file.</p>"
+        )
     printed = {method_name(name): number for name, number in methods.items()}
     few = len(tables) <= 3
     return "".join(
