@@ -321,6 +321,17 @@ def test_what_training_warns_of_is_noted_once(words_csv, tmp_path, no_plotly):
     assert "UserWarning" not in said and "site-packages" not in said
 
 
+def test_a_column_that_counts_the_rows_is_told_of(words_csv, tmp_path, no_plotly):
+    head, *rows = words_csv.read_text().splitlines()
+    lines = [f"id,{head}", *(f"{i},{row}" for i, row in enumerate(rows))]
+    words_csv.write_text("\n".join(lines) + "\n")
+    only = "--methods", "set", "--seeds", 1
+    said = compare(words_csv, tmp_path / "out", *only).output
+    assert said.count("column 'id' counts the rows; --drop id") == 1
+    said = compare(words_csv, tmp_path / "out", *only, "--drop", "id").output
+    assert "counts the rows" not in said
+
+
 def test_columns_are_left_out_and_densities_kept(words_csv, tmp_path, no_plotly):
     done = invoke(
         *("compare", words_csv, "--hidden", 12, "--epochs", 3, "--jobs", 1, "--json"),

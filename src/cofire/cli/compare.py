@@ -24,6 +24,7 @@ from cofire.cli.inputs import (
     errors_in_words,
     is_named,
     parsed_options,
+    tell,
 )
 from cofire.cli.runs import OUT, Out, open_store
 
@@ -126,6 +127,7 @@ def compare(
             task=task,
         )
         parts = parts_of(runs[0])  # a file that cannot be read is said at once
+    tell(list(parts.notes))
     runs = [with_target(run, parts.target) for run in runs]
     with open_store(out, create=True) as store:
         usual = parts.target if target is None else None

@@ -30,6 +30,8 @@ class Parts:
     y_test: Any
     target: str | None = None
     """The name of what is to be predicted, where a file has one."""
+    notes: tuple[str, ...] = ()
+    """What looks odd in a file."""
 
 
 def parts_of(run: Run) -> Parts:
@@ -97,6 +99,7 @@ def _of_file(data: str, split: int, file: str) -> Parts:
         *(rows.X[held_out], rows.y[held_out]),
         *(rows.X_test, rows.y_test),
         target=rows.preprocessing.target,
+        notes=tuple(rows.notes),
     )
 
 
