@@ -222,7 +222,7 @@ def p_of_equal_means(
     if min(len(sample), seeds) < 2 or not (sd > 0 or our_sd > 0):
         return None
     test = stats.ttest_ind_from_stats(
-        *(our_mean, np.std(sample, ddof=1), len(sample)),
+        *(our_mean, our_sd * np.sqrt(len(sample) / (len(sample) - 1)), len(sample)),
         *(mean, sd * np.sqrt(seeds / (seeds - 1)), seeds),
         equal_var=equal_var,
     )

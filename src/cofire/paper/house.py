@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from cofire.data import paper_parts
 from cofire.data.catalog import locate
@@ -212,10 +211,8 @@ def _beside_rivals(cells: Cells, about: str) -> Table:
         effect, p = None, None
         if best is not None:
             effect = str(mean_difference(own.percent, best.percent))
-            if min(len(own.percent), len(best.percent)) > 1:
-                p = float(
-                    stats.ttest_ind(own.percent, best.percent, equal_var=False).pvalue
-                )
+            rival = mean_and_spread(best.percent)
+            p = p_of_equal_means(own.percent, *rival, len(best.percent))
         p_values.append(p)
         rows.append(
             [
