@@ -2,6 +2,7 @@ import multiprocessing
 
 import pytest
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 
 from cofire.engine import available_cores
 from cofire.threads import n_threads
@@ -27,8 +28,16 @@ def test_zero_means_nothing():
         n_threads(0)
 
 
+@pytest.fixture
+def new_workers():
+    """Workers of earlier tests leave when they were idle for 300 seconds: what they are
+    given at that very moment is never done.
+    """
+    get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
 @pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_none_means_one_inside_a_joblib_worker(backend):
+def test_none_means_one_inside_a_joblib_worker(backend, new_workers):
     asked = Parallel(n_jobs=2, backend=backend)(
         delayed(n_threads)(n) for n in (None, None, 3)
     )
