@@ -256,6 +256,30 @@ def test_runs_are_listed_a_line_each(filled):
     cofire("runs", "list", "--limit", 0, "--out", filled, code=2)
 
 
+def test_a_failure_is_told_by_what_was_wrong_not_by_its_last_line(tmp_path):
+    """A data set that is not here says where to get it, in lines of their own."""
+    error = (
+        "Traceback (most recent call last):\n"
+        '  File "fetch.py", line 45, in fetch\n    raise FileNotFoundError(\n'
+        "FileNotFoundError: isolet.npz is in none of the folders /a\n"
+        "Or get these files elsewhere:\n  https://example.org/isolet.mat\n"
+    )
+    run = Run("isolet", "set", 100, 1.0, 0)
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.add([run])
+        store.claim(run)
+        store.fail(run, error)
+    said = cofire("runs", "list", "--out", tmp_path)
+    assert said.rstrip().endswith("isolet.npz is in none of the folders /a")
+    assert "https://example.org" in cofire("runs", "show", 1, "--out", tmp_path)
+    console = Console(file=StringIO(), width=200, highlight=False)
+    campaign = Campaign(1, 1, 1)
+    campaign.failed.append((run, error))
+    with CampaignBoard(console) as board:
+        board.watch(campaign)
+    assert "isolet.npz is in none of the folders /a\n" in console.file.getvalue()
+
+
 def test_runs_of_a_file_are_found_by_its_name(tmp_path):
     with Store(tmp_path / "runs.sqlite") as store:
         store.add([Run("/some/where/my.csv", "set", 10, 5.0, s) for s in range(50)])

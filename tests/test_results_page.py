@@ -15,6 +15,7 @@ from cofire.experiments import Run, Store
 from cofire.report.results_cells import by_cell
 from cofire.report.results_curves import cell_curves, input_connections
 from cofire.report.results_page import results_page, write_results_page
+from cofire.report.results_summary import lead
 from results_cases import campaign, result, tables
 
 PLOTLY = "/* a script that is long */"
@@ -519,3 +520,10 @@ def open_page_of_one(browser, address):
     browser.events.clear()
     browser.open(address)
     browser.wait_for(CHART.format(".scatterlayer .trace"))
+
+
+def test_the_page_says_whose_scores_are_those_of_the_last_epoch():
+    run = Run("madelon", "cofire", 100, 1.0, 0, profile="house")
+    usual = dataclasses.replace(run, method="set", profile="masked")
+    assert "last epoch" in lead(by_cell([result(run), result(usual)]))
+    assert "last epoch" not in lead(by_cell([result(usual)]))

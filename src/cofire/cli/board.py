@@ -43,7 +43,7 @@ class CampaignBoard:
 
     def watch(self, campaign: "Campaign") -> None:
         """What the runner calls whenever something has happened."""
-        from cofire.experiments.labels import run_label
+        from cofire.experiments.labels import failure, run_label
 
         self.campaign = campaign  # type: ignore[assignment]
         if campaign.last is not None:
@@ -51,8 +51,7 @@ class CampaignBoard:
         if self.console.is_terminal:
             return
         for run, error in campaign.failed[self._failures :]:
-            last = error.strip().splitlines()[-1]
-            self._say(f"failed: {run_label(run)}: {last}")
+            self._say(f"failed: {run_label(run)}: {failure(error)}")
         self._failures = len(campaign.failed)
         if campaign.last is not None and campaign.last is not self._told:
             self._told = campaign.last
@@ -67,13 +66,12 @@ class CampaignBoard:
 
         out: the folder of the store, named where it is not the usual one.
         """
-        from cofire.experiments.labels import run_label
+        from cofire.experiments.labels import failure, run_label
 
         tell([note.rstrip(".") for note in self._notes])
         if self.console.is_terminal:
             for run, error in campaign.failed:
-                last = error.strip().splitlines()[-1]
-                self._say(f"failed: {run_label(run)}: {last}")
+                self._say(f"failed: {run_label(run)}: {failure(error)}")
         if campaign.n_failed_before:
             where = "" if out == OUT else f" --out {shlex.quote(str(out))}"
             self._say(

@@ -198,11 +198,11 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _came_of(row: dict[str, Any]) -> str:
-    from cofire.experiments.labels import score_text
+    from cofire.experiments.labels import failure, score_text
     from cofire.experiments.results import task_of
 
     if row["error"]:
-        return str(row["error"].strip().splitlines()[-1])
+        return failure(row["error"])
     if row["score"] is None:
         return ""
     return f"{score_text(row['score'], task_of(json.loads(row['notes']))):>9}"

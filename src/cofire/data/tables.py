@@ -227,12 +227,14 @@ def _read_npz(path: Path, reading: Reading) -> Table:
 
 
 def _read_mat(path: Path, reading: Reading) -> Table:
-    from scipy.io import loadmat
+    from scipy.io.matlab import loadmat, matfile_version
 
-    try:
-        found = loadmat(path)
-    except NotImplementedError as error:
-        raise ValueError(f"{path}: MAT files of version 7.3 are not read.") from error
+    if matfile_version(path)[0] == 2:  # HDF5, which SciPy does not read
+        raise ValueError(
+            f"{path}: MAT files of version 7.3 are not read. In MATLAB, save(..., "
+            "'-v7') writes one that is."
+        )
+    found = loadmat(path)
     arrays = {key: v for key, v in found.items() if not key.startswith("__")}
     return _from_arrays(path, arrays, reading)
 

@@ -110,6 +110,20 @@ def score_text(score: float, task: str) -> str:
     return f"R² {score:.3f}" if task == "regression" else f"{100 * score:.1f} %"
 
 
+def failure(error: str) -> str:
+    r"""Why a run failed, in a line: what follows the last call of its traceback.
+
+    An error may have more to say in further lines; `cofire runs show` has all of them.
+
+    >>> failure("Traceback ...:\n  File 'a.py', line 1\n    f()\nOSError: gone.\n  url")
+    'OSError: gone.'
+    """
+    lines = error.strip().splitlines()
+    calls = [i for i, line in enumerate(lines) if line.startswith("  File ")]
+    after = lines[calls[-1] + 1 :] if calls else lines[-1:]
+    return next((line for line in after if line[:1].strip()), lines[-1])
+
+
 def _reading(of: Subject) -> list[str]:
     """How a file was read, as far as that was said; the target first."""
     found = json.loads(of[2])

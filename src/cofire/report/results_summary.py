@@ -30,11 +30,13 @@ def lead(cells: Cells) -> str:
     methods = {cell.method for cell in cells}
     kinds = {"classification": "the test accuracy", "regression": "R² of the test rows"}
     score = " or, for quantities, ".join(kinds[task] for task in sorted(tasks(cells)))
+    house = any(run.profile == "house" for run in runs)
+    last = " (profile house: at the last epoch)" if house else ""
     return (
         f"{_counted(len(runs), 'run')} of {_counted(len(methods), 'method')} on "
         f"{_counted(n_data_sets(runs), 'data set')}, each with three hidden layers. A "
-        f"score is {score}, at the epoch that the validation rows chose; test rows "
-        "choose nothing."
+        f"score is {score}, at the epoch that the validation rows chose{last}; test "
+        "rows choose nothing."
     )
 
 
