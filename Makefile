@@ -81,7 +81,7 @@ lint: .venv-test/ready
 format: .venv-test/ready
 	.venv-test/bin/ruff check --fix .
 	.venv-test/bin/ruff format .
-	! command -v clang-format >/dev/null || clang-format -i src/cofire/engine/native/*pp
+	! command -v clang-format >/dev/null || clang-format -i src/native/*/*pp
 
 bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/bench_epoch.py $(ARGS)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from cofire import engine
-from cofire.optimizers import SGD
+from cofire.core.optimizers import SGD
 from cofire.topology.create import create_network
 from cofire.topology.density import connections_per_layer
 

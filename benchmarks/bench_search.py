@@ -22,15 +22,16 @@ import numpy as np
 
 from cofire import SparseMLPClassifier, engine
 from cofire.callbacks import Callback
+from cofire.core.machine import available_cores
 from cofire.data import paper_parts, paper_split
 from cofire.data.catalog import locate
-from cofire.similarity import Deck, Exact, Linear, Screened
-from cofire.topology.places import without
+from cofire.search import Deck, Exact, Linear, Screened
+from cofire.topology.indices import without
 from cofire.topology.select import smallest_magnitude
 from search_page import write_page
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
-N_THREADS = engine.available_cores()
+N_THREADS = available_cores()
 WIDTHS = (1000, 1000, 1000)
 
 

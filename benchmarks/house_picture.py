@@ -14,7 +14,7 @@ from scipy.stats import norm
 from cofire import SparseMLPClassifier, profiles
 from cofire.callbacks import Callback
 from cofire.data import paper_parts
-from cofire.methods.house import Cofire
+from cofire.methods.cofire import Cofire
 
 OUT = Path(__file__).parent.parent / "docs" / "results" / "house.png"
 EPOCHS, LOOKED_AT = 500, 100

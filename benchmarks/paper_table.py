@@ -4,8 +4,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from cofire.experiments.statistics import agreement
-from cofire.paper.published import accuracies
+from cofire.lab.experiments.statistics import agreement
+from cofire.lab.paper.published import accuracies
 
 ORDER = ("set", "rigl", "snip", "ctre_seq", "ctre_sim", "ctre_wo_random")
 HEAD = (

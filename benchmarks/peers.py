@@ -18,7 +18,7 @@ class Cofire:
 
     def prepare(self, task):
         from cofire import engine
-        from cofire.optimizers import SGD
+        from cofire.core.optimizers import SGD
         from cofire.topology.create import create_network
         from cofire.topology.density import connections_per_layer
 

@@ -7,6 +7,7 @@ import numpy as np
 
 import similarity_accuracy
 from cofire import engine
+from cofire.core.machine import available_cores
 
 LABELLED = (0.8, 0.95, 0.98, 0.999)  # of the settings of screened: others lie close by
 
@@ -123,7 +124,7 @@ def write_page(results, folder):
         "# The search for neurons that fire alike",
         "<!-- written by benchmarks/bench_search.py -->",
         "| figure | goal | measured | met |\n|---|---|---|---|\n" + "\n".join(rows),
-        f"{platform.machine()}, {engine.available_cores()} threads, SIMD level "
+        f"{platform.machine()}, {available_cores()} threads, SIMD level "
         f"{engine.simd_level()}, numpy {np.__version__}. Searches take turns with each "
         "other, the best of several counts; rewiring and training are medians over the "
         "epochs of one fit.",

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import ACTIVATIONS, OUTPUTS, SparseNetwork
-from cofire.optimizers import SGD, Adam, Optimizer
+from cofire.core.layer import SparseLayer
+from cofire.core.network import ACTIVATIONS, OUTPUTS, SparseNetwork
+from cofire.core.optimizers import SGD, Adam, Optimizer
 from naive import dropped_out
 from oracle import DenseNetwork
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
-from cofire.optimizers import SGD
-from cofire.state import Progress, Settings, TrainingData
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
+from cofire.core.optimizers import SGD
+from cofire.training.progress import Progress, Settings, TrainingData
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ random draws are taken the way the library takes them, so that equal sets can be
 import numpy as np
 
 import naive
-from cofire.randomness import stream
-from cofire.topology.places import distinct
+from cofire.core.random import stream
+from cofire.topology.indices import distinct
 from oracle import DenseNetwork, activate, finish
 
 # name: how it grows, by which score, from which rows

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cofire.experiments import Result, Run, grid
-from cofire.report.table import MeanSpread, Table
+from cofire.lab.experiments import Result, Run, grid
+from cofire.lab.table import MeanSpread, Table
 
 SIZES = {"madelon": (500, 2), "mnist": (784, 10), "cifar10": (3072, 10)}
 REACH = {"ctre_sim": 0.95, "ctre_seq": 0.93, "set": 0.85, "rigl": 0.88, "snip": 0.8}

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cofire.experiments import Outcome, Run, Store
+from cofire.lab.experiments import Outcome, Run, Store
 
 PATIENCE = 60.0  # seconds until a test that waits for something gives up
 
@@ -123,7 +123,7 @@ def wait_until(condition):
 
 
 def run_elsewhere(path, folder, n, executor):
-    from cofire.experiments.runner import run_all
+    from cofire.lab.experiments.runner import run_all
 
     with Store(path) as store:
         run_all(runs(n, folder), store, n_cores=2, execute=globals()[executor])

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cofire.layer import SparseLayer
+from cofire.core.layer import SparseLayer
 
 # Repeated values are common in such arrays: ties are tested without asking for them.
 values = st.floats(-2, 2, width=32, allow_subnormal=False)

@@ -15,9 +15,9 @@ from sklearn.model_selection import GridSearchCV
 import cofire
 import naive
 from cofire import Augmentation, engine
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
-from cofire.optimizers import SGD
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
+from cofire.core.optimizers import SGD
 from engine_cases import Case, examples
 from engine_checks import assert_same_bits
 from estimator_cases import (

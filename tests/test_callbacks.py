@@ -19,8 +19,8 @@ from cofire.callbacks import (
     ProgressDisplay,
     RewiringStudy,
 )
-from cofire.methods.ctre_seq import CTRESequential
-from cofire.methods.ctre_wo_random import CTREWithoutRandom
+from cofire.methods.ctre.ablations import CTREWithoutRandom
+from cofire.methods.ctre.sequential import CTRESequential
 from estimator_cases import (
     ESTIMATORS,
     Snapshots,

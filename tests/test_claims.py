@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cofire.experiments import Cell, Store
-from cofire.paper import Choice, claims, item_named
-from cofire.paper.cells import Gathered
-from cofire.paper.claims import Evidence, claims_table, with_any_options
-from cofire.paper.reproduce import REDUCED, reductions, tabulate, write
+from cofire.lab.experiments import Cell, Store
+from cofire.lab.paper import Choice, claims, item_named
+from cofire.lab.paper.cells import Gathered
+from cofire.lab.paper.claims import Evidence, claims_table, with_any_options
+from cofire.lab.paper.reproduce import REDUCED, reductions, tabulate, write
 from results_cases import campaign, result
 
 RIVALS = {"snip": 60, "rigl": 61, "set": 62}

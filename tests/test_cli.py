@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import cofire
 from cofire import SparseMLPClassifier
 from cofire.cli import app
-from cofire.demo import informative_features
+from cofire.lab.demo.training import informative_features
 
 CODE = "from cofire.cli import main; main()"
 SOURCE = str(Path(cofire.__file__).parents[1])
@@ -181,7 +181,7 @@ def test_doctor_proves_determinism():
 
 
 def test_doctor_speaks_plainly(monkeypatch):
-    from cofire import checkup
+    from cofire.diagnostics import doctor as checkup
 
     proofs = [
         {"way": "1 thread", "sha256": "a" * 64, "equal": True, "note": ""},

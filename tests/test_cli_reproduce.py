@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from cofire.cli import app
 from cofire.cli.board import CampaignBoard
 from cofire.cli.lists import spread_lists
-from cofire.experiments import Run, Store
-from cofire.experiments.runner import Campaign
+from cofire.lab.experiments import Run, Store
+from cofire.lab.experiments.runner import Campaign
 from run_cases import outcome, runs
 
 SMALL = (

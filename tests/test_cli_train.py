@@ -13,12 +13,12 @@ from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from typer.testing import CliRunner
 
 import cofire
-from cofire import container
 from cofire.cli import app
 from cofire.cli.evaluate import of_classes
 from cofire.data import CATALOG, catalog
 from cofire.data.preprocess import Preprocessing
 from cofire.data.tables import Table
+from cofire.persistence import model_file as container
 from cofire.saving import load_with_document, save
 
 SMALL = ("--hidden", 20, "--hidden", 20, "--epochs", 15, "--n-jobs", 1)

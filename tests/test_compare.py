@@ -11,10 +11,14 @@ from typer.testing import CliRunner
 from cofire.cli import app
 from cofire.cli.lists import spread_lists
 from cofire.data.training_rows import FileOptions
-from cofire.experiments import Result, Run, Store
-from cofire.experiments.compare import comparison_runs, comparison_table, with_target
-from cofire.experiments.labels import run_label
-from cofire.experiments.parts import parts_of
+from cofire.lab.experiments import Result, Run, Store
+from cofire.lab.experiments.compare import (
+    comparison_runs,
+    comparison_table,
+    with_target,
+)
+from cofire.lab.experiments.labels import run_label
+from cofire.lab.experiments.parts import parts_of
 
 pytest.importorskip("pandas", reason="CSV files need pandas: cofire[data]")
 

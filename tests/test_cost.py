@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cofire import engine
-from cofire.cost import receipt
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
+from cofire.training.cost import receipt
 from estimator_cases import classes, small
 
 

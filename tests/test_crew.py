@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parent / "native" / "crew.cpp"
-HEADERS = Path(__file__).parents[1] / "src" / "cofire" / "engine" / "native"
+HEADERS = Path(__file__).parents[1] / "src" / "native"
 
 
 def built(program, *options):

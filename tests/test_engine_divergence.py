@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse
 
 from cofire import engine
+from cofire.core.network import ACTIVATIONS, OUTPUTS
 from cofire.errors import DivergenceError
-from cofire.network import ACTIVATIONS, OUTPUTS
 from engine_cases import OPTIMIZERS, Case, Samples, random_network
 from engine_checks import all_bits
 

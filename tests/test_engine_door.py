@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse
 
 from cofire import Augmentation, engine
+from cofire.core.optimizers import SGD, Adam
 from cofire.engine import _native
-from cofire.optimizers import SGD, Adam
 from engine_cases import Case, Samples, random_network
 from engine_checks import all_bits
 

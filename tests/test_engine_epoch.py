@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import ACTIVATIONS, OUTPUTS, SparseNetwork
-from cofire.optimizers import SGD, Adam
+from cofire.core.layer import SparseLayer
+from cofire.core.network import ACTIVATIONS, OUTPUTS, SparseNetwork
+from cofire.core.optimizers import SGD, Adam
 from engine_cases import (
     BATCH_SIZES,
     N_FEATURES,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofire.network import ACTIVATIONS, OUTPUTS
+from cofire.core.network import ACTIVATIONS, OUTPUTS
 from engine_cases import ROW_KINDS, Case, examples
 from engine_checks import EPS, assume_no_kink
 from oracle import DenseNetwork

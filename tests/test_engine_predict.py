@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import oracle
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import ACTIVATIONS, OUTPUTS, SparseNetwork
-from cofire.optimizers import SGD
+from cofire.core.layer import SparseLayer
+from cofire.core.network import ACTIVATIONS, OUTPUTS, SparseNetwork
+from cofire.core.optimizers import SGD
 from engine_cases import ROW_KINDS, Samples, cases, examples, random_network
 from engine_checks import EPS
 

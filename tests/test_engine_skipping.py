@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import ACTIVATIONS, SparseNetwork
+from cofire.core.layer import SparseLayer
+from cofire.core.network import ACTIVATIONS, SparseNetwork
 from engine_cases import OPTIMIZERS, ROW_KINDS, Case, examples, make_optimizer
 from engine_checks import EPS, assert_same_numbers, assume_no_kink
 from oracle import DenseNetwork

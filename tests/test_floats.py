@@ -5,8 +5,8 @@ import pytest
 
 import float_modes
 from cofire import SparseMLPClassifier, SparseMLPRegressor
+from cofire.diagnostics.proofs import fingerprint
 from cofire.engine.floats import standard_floats
-from cofire.proofs import fingerprint
 from estimator_cases import data_for, small
 
 pytestmark = pytest.mark.skipif(

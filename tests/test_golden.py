@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 
 import cofire
-from cofire import container, engine
+from cofire import engine
+from cofire.persistence import model_file as container
 
 FOLDER = Path(__file__).parent / "golden"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())

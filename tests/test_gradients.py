@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cofire import engine
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
 from cofire.errors import DivergenceError
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
 from engine_cases import Case, cases, examples
 from engine_checks import EPS, all_bits, assume_no_kink
 from oracle import DenseNetwork

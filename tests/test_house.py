@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from cofire.experiments import Cell
-from cofire.experiments.results import Result
-from cofire.paper import published
-from cofire.paper.cells import Gathered
-from cofire.paper.house import HOUSE, STANDARD, best_printed, house_tables
-from cofire.paper.items import Choice
-from cofire.plain import canonical
+from cofire.lab.experiments import Cell
+from cofire.lab.experiments.results import Result
+from cofire.lab.paper import published
+from cofire.lab.paper.cells import Gathered
+from cofire.lab.paper.house import HOUSE, STANDARD, best_printed, house_tables
+from cofire.lab.paper.items import Choice
+from cofire.persistence.values import canonical
 
 
 def gathered(method, percents, *, profile="house", epsilon=1.0, data="madelon"):

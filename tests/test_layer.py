@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 
 import naive
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
 from strategies import layers
 
 

@@ -11,7 +11,9 @@ from scipy.stats import kstest, norm, uniform
 
 import naive
 import naive_methods
-from cofire.layer import SparseLayer
+from cofire.core.layer import SparseLayer
+from cofire.core.optimizers import SGD
+from cofire.core.random import stream
 from cofire.methods import (
     METHODS,
     Grown,
@@ -21,19 +23,17 @@ from cofire.methods import (
     UpdateContext,
     make_method,
 )
-from cofire.methods.ctre_seq import CTRESequential
-from cofire.methods.ctre_sim import CTRESimultaneous
-from cofire.methods.ctre_wo_random import CTREWithoutRandom
+from cofire.methods.ctre.ablations import CTREWithoutRandom
+from cofire.methods.ctre.sequential import CTRESequential
+from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
 from cofire.methods.static import Static
-from cofire.optimizers import SGD
-from cofire.randomness import stream
-from cofire.rewiring import begin, rewire_network
-from cofire.snapshot import describe_progress, restore_progress
-from cofire.state import Progress
-from cofire.training import train
+from cofire.persistence.progress import describe_progress, restore_progress
+from cofire.training.loop import train
+from cofire.training.progress import Progress
+from cofire.training.rewiring import begin, rewire_network
 from estimator_cases import network_bits, same
 from method_cases import in_training, whole_layer
 from test_training import SETTINGS

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from cofire.report.page import demo_page, write_demo_page
+from cofire.lab.demo.page import demo_page, write_demo_page
 
 
 def method(title, accuracies, connections, inputs):

@@ -8,10 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cofire.experiments import Store
-from cofire.experiments.statistics import agreement
-from cofire.methods import METHODS
-from cofire.paper import (
+from cofire.lab.experiments import Store
+from cofire.lab.experiments.statistics import agreement
+from cofire.lab.paper import (
     ITEMS,
     Choice,
     fair,
@@ -20,10 +19,11 @@ from cofire.paper import (
     reproduce,
     summary,
 )
-from cofire.paper.cells import gather
-from cofire.paper.fair import FAIR, trials
-from cofire.paper.reproduce import caption, tabulate, write
-from cofire.paper.tables import place
+from cofire.lab.paper.cells import gather
+from cofire.lab.paper.fair import FAIR, trials
+from cofire.lab.paper.reproduce import caption, tabulate, write
+from cofire.lab.paper.tables import place
+from cofire.methods import METHODS
 from results_cases import result
 
 ALL = Choice()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from cofire.topology.places import distinct, find, merge, without
+from cofire.topology.indices import distinct, find, merge, without
 
 few = st.lists(st.integers(0, 20), max_size=12)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofire.plain import MAX_ARRAY_BYTES, canonical, decode, encode
+from cofire.persistence.values import MAX_ARRAY_BYTES, canonical, decode, encode
 
 leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 keys = st.integers(-(2**64), 2**64)

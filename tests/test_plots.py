@@ -6,17 +6,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from cofire.experiments.names import METHOD_NAMES
-from cofire.report.look import STROKES, in_order, stroke_of
-from cofire.report.rank_diagram import groups_within
+from cofire.lab.names import METHOD_NAMES
+from cofire.lab.report.look import STROKES, in_order, stroke_of
+from cofire.lab.report.rank_diagram import groups_within
 
 pytest.importorskip("matplotlib", reason="figures need cofire[plot]")
 
 from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.image import imread  # noqa: E402
 
-from cofire.report import plots  # noqa: E402
-from cofire.report.plots import Line, Panel  # noqa: E402
+from cofire.lab.report import plots  # noqa: E402
+from cofire.lab.report.plots import Line, Panel  # noqa: E402
 
 FIVE = ("snip", "rigl", "set", "ctre_seq", "ctre_sim")
 
@@ -197,7 +197,7 @@ def test_figures_need_no_pyplot():
     import subprocess
 
     code = (
-        "import sys; from cofire.report import plots; assert 'matplotlib' not in "
+        "import sys; from cofire.lab.report import plots; assert 'matplotlib' not in "
         "sys.modules; plots.curves([plots.Panel('', {'set': plots.Line([1, 2])})]); "
         "assert 'matplotlib.pyplot' not in sys.modules"
     )

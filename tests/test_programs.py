@@ -13,8 +13,8 @@ from hypothesis.stateful import (
 )
 
 from cofire.methods import METHODS, make_method
-from cofire.rewiring import rewire_network
 from cofire.topology.rewire import rewire
+from cofire.training.rewiring import rewire_network
 from method_cases import in_training
 
 REWIRING = sorted(name for name in METHODS if METHODS[name]().rewires(1))

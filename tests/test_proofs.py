@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from cofire import engine, proofs
+from cofire import engine
+from cofire.diagnostics import proofs
 from estimator_cases import classes, small
 
 

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cofire.randomness import PURPOSES, normal, stream, uniform
+from cofire.core.random import PURPOSES, normal, stream, uniform
 
 
 def test_every_key_has_its_own_stream_and_gives_it_again():

@@ -8,13 +8,13 @@ from scipy.special import softmax
 
 import naive
 from cofire import SparseMLPClassifier
-from cofire.experiments.removal import (
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
+from cofire.lab.experiments.removal import (
     RemovalStudy,
     connection_cosines,
     without_first,
 )
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
 from estimator_cases import classes
 from strategies import layers
 

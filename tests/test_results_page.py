@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from chromium import EXECUTABLE, Chromium
 from cofire.cli import app
-from cofire.experiments import Run, Store
-from cofire.report.results_cells import by_cell
-from cofire.report.results_curves import cell_curves, input_connections
-from cofire.report.results_page import results_page, write_results_page
-from cofire.report.results_summary import lead
+from cofire.lab.experiments import Run, Store
+from cofire.lab.report.results_cells import by_cell
+from cofire.lab.report.results_curves import cell_curves, input_connections
+from cofire.lab.report.results_page import results_page, write_results_page
+from cofire.lab.report.results_summary import lead
 from results_cases import campaign, result, tables
 
 PLOTLY = "/* a script that is long */"

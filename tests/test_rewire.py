@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import naive
-from cofire.layer import SparseLayer
+from cofire.core.layer import SparseLayer
 from cofire.topology.rewire import rewire
 from strategies import layers
 

@@ -17,11 +17,12 @@ import cofire
 import run_cases
 from cofire import SparseMLPClassifier, profiles
 from cofire.callbacks import Monitor
+from cofire.core.machine import available_cores
 from cofire.data import paper_parts
-from cofire.experiments import Outcome, Run, Store
-from cofire.experiments import runner as module
-from cofire.experiments.execute import execute, parameters
-from cofire.experiments.runner import fill_cores, run_all
+from cofire.lab.experiments import Outcome, Run, Store
+from cofire.lab.experiments import runner as module
+from cofire.lab.experiments.execute import execute, parameters
+from cofire.lab.experiments.runner import fill_cores, run_all
 from run_cases import executed, of_seed, outcome, runs, wait_until
 
 HERE = Path(__file__).parent
@@ -156,7 +157,7 @@ def test_cores_are_filled_with_processes_first(n_runs, n_cores, expected):
 
 def test_without_a_number_all_cores_are_used():
     processes, threads = fill_cores(1)
-    assert (processes, threads) == (1, cofire.engine.available_cores())
+    assert (processes, threads) == (1, available_cores())
 
 
 # ---- how long it will take -----------------------------------------------------------

@@ -25,11 +25,11 @@ from cofire import (
     Augmentation,
     SparseMLPClassifier,
     SparseMLPRegressor,
-    container,
 )
 from cofire.callbacks import Monitor
 from cofire.errors import ModelFormatError
 from cofire.methods.set import SET
+from cofire.persistence import model_file as container
 from cofire.saving import save
 from estimator_cases import METHODS_ALONE
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofire.schedules import (
+from cofire.training.schedules import (
     DROP_SCHEDULES,
     SCHEDULES,
     drop_fraction,

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 import naive
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import ACTIVATIONS, OUTPUTS, SparseNetwork
+from cofire.core.layer import SparseLayer
+from cofire.core.network import ACTIVATIONS, OUTPUTS, SparseNetwork
 from engine_cases import examples, random_network, random_targets
 from oracle import DenseNetwork, activate, finish, slope, wanted
 

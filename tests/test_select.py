@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 import naive
-from cofire.layer import SparseLayer
+from cofire.core.layer import SparseLayer
 from cofire.topology.create import create_network
 from cofire.topology.select import (
     first_absent,

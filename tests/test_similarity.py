@@ -23,12 +23,12 @@ from sklearn.base import clone
 
 import naive
 from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor, engine, load
+from cofire.core.layer import SparseLayer
+from cofire.core.network import ACTIVATIONS, SparseNetwork
+from cofire.core.optimizers import SGD
 from cofire.engine import _native
-from cofire.layer import SparseLayer
-from cofire.network import ACTIVATIONS, SparseNetwork
-from cofire.optimizers import SGD
 from cofire.saving import save
-from cofire.similarity import (
+from cofire.search import (
     SIMILARITIES,
     Deck,
     Exact,
@@ -39,11 +39,11 @@ from cofire.similarity import (
     make_similarity,
     screened,
 )
-from cofire.similarity.base import ENOUGH_FIRINGS, sample_rows
-from cofire.similarity.deck import MOST_BYTES, RARE
-from cofire.state import Progress, Settings, TrainingData
+from cofire.search.sample import MOST_BYTES, RARE
+from cofire.search.strategy import ENOUGH_FIRINGS, sample_rows
 from cofire.topology.create import create_network
-from cofire.training import train
+from cofire.training.loop import train
+from cofire.training.progress import Progress, Settings, TrainingData
 from engine_cases import examples, random_network
 from estimator_cases import (
     network_bits,

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cofire.experiments import statistics as s
+from cofire.lab.experiments import statistics as s
 
 # Few different values: ties and constant samples come without asking for them.
 values = st.integers(0, 6).map(float) | st.floats(-50, 50, allow_subnormal=False)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import cofire
-from cofire.experiments import Run, Store, StoreError
-from cofire.experiments import store as module
-from cofire.experiments.exchange import export_runs, read_runs, take_over
-from cofire.experiments.grid import grid
+from cofire.lab.experiments import Run, Store, StoreError
+from cofire.lab.experiments import store as module
+from cofire.lab.experiments.exchange import export_runs, read_runs, take_over
+from cofire.lab.experiments.grid import grid
 from run_cases import outcome, runs
 
 HERE = Path(__file__).parent

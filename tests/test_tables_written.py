@@ -9,10 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cofire.experiments.names import DATA_NAMES, METHOD_NAMES
-from cofire.methods import METHODS
-from cofire.report import writing
-from cofire.report.table import (
+from cofire.lab.names import DATA_NAMES, METHOD_NAMES
+from cofire.lab.table import (
     MeanSpread,
     Table,
     to_csv,
@@ -21,6 +19,8 @@ from cofire.report.table import (
     with_best_bold,
     write_table,
 )
+from cofire.methods import METHODS
+from cofire.persistence import atomic as writing
 
 
 def example(**changes):

@@ -4,8 +4,7 @@ import pytest
 from joblib import Parallel, delayed
 from joblib.externals.loky import get_reusable_executor
 
-from cofire.engine import available_cores
-from cofire.threads import n_threads
+from cofire.core.machine import available_cores, n_threads
 from estimator_cases import classes, small
 
 

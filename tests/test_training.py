@@ -8,14 +8,14 @@ import pytest
 
 from cofire import METHODS, SparseMLPClassifier, engine
 from cofire.callbacks import Callback
+from cofire.core.optimizers import SGD, Adam
 from cofire.errors import DivergenceError
 from cofire.methods import Grown, Method, make_method
 from cofire.methods.set import SET
-from cofire.optimizers import SGD, Adam
-from cofire.rewiring import rewire_network
-from cofire.state import Progress, Settings, TrainingData
 from cofire.topology.create import create_network
-from cofire.training import train
+from cofire.training.loop import train
+from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.training.rewiring import rewire_network
 from estimator_cases import METHODS_ALONE, classes, network_bits, same
 
 SETTINGS = Settings(
@@ -312,7 +312,7 @@ def test_a_rewiring_that_finds_no_memory_changes_nothing(monkeypatch):
 
     with monkeypatch.context() as patch:
         numpy = SimpleNamespace(zeros=zeros, float32=np.float32, ndarray=np.ndarray)
-        patch.setattr("cofire.optimizers.np", numpy)
+        patch.setattr("cofire.core.optimizers.np", numpy)
         with pytest.raises(MemoryError):
             rewire_network(progress, data, SETTINGS)
     assert all(map(operator.is_, progress.network.layers, before[0]))

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cofire import profiles
-    from cofire.augmentation import Augmentation
-    from cofire.checkup import doctor
+    from cofire.diagnostics.doctor import doctor
+    from cofire.engine.augmentation import Augmentation
     from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
     from cofire.methods import METHODS
     from cofire.saving import load
@@ -27,11 +27,11 @@ __all__ = [
 # need not wait for scikit-learn: 0.1 s, where `import sklearn` alone takes 1.0 s
 # (time cofire --help; python -X importtime -c "import sklearn").
 _HOMES = {
-    "Augmentation": "cofire.augmentation",
+    "Augmentation": "cofire.engine.augmentation",
     "METHODS": "cofire.methods",
     "SparseMLPClassifier": "cofire.estimators",
     "SparseMLPRegressor": "cofire.estimators",
-    "doctor": "cofire.checkup",
+    "doctor": "cofire.diagnostics.doctor",
     "load": "cofire.saving",
 }
 

@@ -4,9 +4,9 @@ from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-from cofire.rewiring import Rewiring
-from cofire.state import Progress, Record
-from cofire.topology.places import find, merge
+from cofire.topology.indices import find, merge
+from cofire.training.progress import Progress, Record
+from cofire.training.rewiring import Rewiring
 
 
 class Callback:

@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from cofire import __version__, container
-from cofire.augmentation import Augmentation
-from cofire.container import Document
+from cofire import __version__
+from cofire.engine.augmentation import Augmentation
 from cofire.errors import ModelFormatError, unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.base import BaseSparseMLP
 from cofire.methods import METHODS, Method
-from cofire.plain import decode, encode, is_array
-from cofire.similarity import SIMILARITIES, Similarity
-from cofire.snapshot import (
+from cofire.persistence import model_file as container
+from cofire.persistence.model_file import Document
+from cofire.persistence.progress import (
     Tensors,
     demand,
     describe_progress,
@@ -27,7 +26,9 @@ from cofire.snapshot import (
     restore_progress,
     whole,
 )
-from cofire.state import Progress
+from cofire.persistence.values import decode, encode, is_array
+from cofire.search import SIMILARITIES, Similarity
+from cofire.training.progress import Progress
 
 # A file names its classes by these tables; nothing else is ever looked up or imported.
 ESTIMATORS: dict[str, type[BaseSparseMLP]] = {

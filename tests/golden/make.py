@@ -23,11 +23,11 @@ import scipy.sparse
 import cofire
 from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
 from cofire.callbacks import Callback
-from cofire.methods.ctre_sim import CTRESimultaneous
-from cofire.methods.house import Cofire
+from cofire.methods.cofire import Cofire
+from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
-from cofire.similarity import Exact, Linear, Screened
+from cofire.search import Exact, Linear, Screened
 
 FOLDER = Path(__file__).parent
 EXPECTED = FOLDER / "expected.json"

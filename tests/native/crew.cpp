@@ -18,7 +18,7 @@ inline void pause_now_and_then() {
     if (++looks % 4 == 0) std::this_thread::yield();
 }
 #define COFIRE_BEFORE_GRIP() pause_now_and_then()
-#include "crew.hpp"
+#include "threads/crew.hpp"
 
 namespace {
 

@@ -14,9 +14,9 @@ import numpy as np
 import scipy.sparse
 
 from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor
-from cofire.network import ACTIVATIONS
-from cofire.proofs import fingerprint
-from cofire.similarity import SIMILARITIES
+from cofire.core.network import ACTIVATIONS
+from cofire.diagnostics.proofs import fingerprint
+from cofire.search import SIMILARITIES
 
 THREADS = (1, 2, 3, 4, 7, 8, 16)
 LOSSES = ("softmax", "sigmoid", "squared")

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import cofire
-from cofire.experiments import Store
+from cofire.lab.experiments import Store
 
 SOURCE = str(Path(cofire.__file__).parents[1])
 # Some shells turn Ctrl-C off for what they start in the background.

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import cofire
 from cofire.callbacks import Callback
-from cofire.proofs import fingerprint
+from cofire.diagnostics.proofs import fingerprint
 from estimator_cases import classes, moments, network_bits, small
 
 OURS = str(Path(cofire.__file__).parent)

@@ -269,8 +269,8 @@ def all_mutants(folder: Path) -> list[Mutant]:
     return [
         mutant
         for package in PACKAGES
-        for path in sorted((folder / package).glob("*.py"))
-        for mutant in mutants_of(path, f"{package}/{path.name}")
+        for path in sorted((folder / package).rglob("*.py"))
+        for mutant in mutants_of(path, str(path.relative_to(folder)))
     ]
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from cofire import SparseMLPClassifier
 from cofire.data import catalog
-from cofire.proofs import fingerprint
+from cofire.diagnostics.proofs import fingerprint
 
 FOR_EVER = 100_000  # epochs
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cofire import engine
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
-from cofire.topology.places import distinct
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
+from cofire.topology.indices import distinct
 from cofire.topology.rewire import rewire
 from cofire.topology.select import random_absent, smallest_magnitude
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from cofire import engine
-from cofire.network import ACTIVATIONS, OUTPUTS
+from cofire.core.network import ACTIVATIONS, OUTPUTS
 from engine_cases import BATCH_SIZES, N_FEATURES, OPTIMIZERS, ROW_KINDS, Case
 from engine_checks import EPS, share_of, shares_of_allowed
 from oracle import DenseNetwork

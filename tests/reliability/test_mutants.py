@@ -57,8 +57,8 @@ def test_every_mutant_called_equivalent_can_still_be_made():
     names = {
         str(mutant)
         for package in ("topology", "methods")
-        for path in (folder / package).glob("*.py")
-        for mutant in mutants_of(path, f"{package}/{path.name}")
+        for path in (folder / package).rglob("*.py")
+        for mutant in mutants_of(path, str(path.relative_to(folder)))
     }
     listed = Path(__file__).with_name("equivalent_mutants.txt").read_text("utf-8")
     blocks = [block.splitlines() for block in listed.split("\n\n")[1:]]

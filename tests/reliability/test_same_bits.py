@@ -14,7 +14,7 @@ from bits_cases import THREADS, bits, combinations, data, model, sample, sample_
 
 import cofire
 import float_modes
-from cofire.proofs import KNOWN, fingerprint
+from cofire.diagnostics.proofs import KNOWN, fingerprint
 from estimator_cases import METHODS_ALONE
 
 HERE = Path(__file__).parent
@@ -207,7 +207,15 @@ def test_the_known_hash_of_every_level():
         asked = start("-c", ask, COFIRE_SIMD=level)
         if asked.communicate()[0].strip() == level:  # else this machine has not got it
             hashes = [
-                said(start("-m", "cofire.proofs", "here", COFIRE_SIMD=level, **more))
+                said(
+                    start(
+                        "-m",
+                        "cofire.diagnostics.proofs",
+                        "here",
+                        COFIRE_SIMD=level,
+                        **more,
+                    )
+                )
                 for more in ({}, {"NPY_DISABLE_CPU_FEATURES": WITHOUT_VECTORS})
             ]
             found[level] = hashes == [known, known]

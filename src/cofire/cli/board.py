@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from cofire.experiments.results import Outcome
-    from cofire.experiments.runner import Campaign
+    from cofire.lab.experiments.results import Outcome
+    from cofire.lab.experiments.runner import Campaign
 
 
 class CampaignBoard:
@@ -43,7 +43,7 @@ class CampaignBoard:
 
     def watch(self, campaign: "Campaign") -> None:
         """What the runner calls whenever something has happened."""
-        from cofire.experiments.labels import failure, run_label
+        from cofire.lab.experiments.labels import failure, run_label
 
         self.campaign = campaign  # type: ignore[assignment]
         if campaign.last is not None:
@@ -66,7 +66,7 @@ class CampaignBoard:
 
         out: the folder of the store, named where it is not the usual one.
         """
-        from cofire.experiments.labels import failure, run_label
+        from cofire.lab.experiments.labels import failure, run_label
 
         tell([note.rstrip(".") for note in self._notes])
         if self.console.is_terminal:
@@ -87,7 +87,7 @@ class CampaignBoard:
         from rich.table import Table
         from rich.text import Text
 
-        from cofire.experiments.labels import run_label
+        from cofire.lab.experiments.labels import run_label
 
         campaign: Campaign | None = self.campaign
         if campaign is None:
@@ -122,8 +122,8 @@ def duration(seconds: float) -> str:
 
 
 def _score(outcome: "Outcome") -> str:
-    from cofire.experiments.labels import score_text
-    from cofire.experiments.results import task_of
+    from cofire.lab.experiments.labels import score_text
+    from cofire.lab.experiments.results import task_of
 
     return score_text(outcome.score, task_of(outcome.notes))
 

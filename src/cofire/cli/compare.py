@@ -29,7 +29,7 @@ from cofire.cli.inputs import (
 from cofire.cli.runs import OUT, Out, open_store
 
 if TYPE_CHECKING:
-    from cofire.experiments import Result
+    from cofire.lab.experiments import Result
 
 METHODS = ["ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
 EPSILON = 5.0
@@ -86,17 +86,17 @@ def compare(
     from cofire import SparseMLPClassifier
     from cofire.cli.board import CampaignBoard
     from cofire.data.training_rows import FileOptions
-    from cofire.experiments.compare import (
+    from cofire.lab.experiments.compare import (
         comparison_runs,
         comparison_table,
         file_stem,
         stored_as,
         with_target,
     )
-    from cofire.experiments.parts import parts_of
-    from cofire.experiments.runner import run_all
-    from cofire.report.results_page import write_results_page
-    from cofire.report.table import to_markdown, write_table
+    from cofire.lab.experiments.parts import parts_of
+    from cofire.lab.experiments.runner import run_all
+    from cofire.lab.report.results_page import write_results_page
+    from cofire.lab.table import to_markdown, write_table
 
     console = Console(stderr=as_json, highlight=False)
     with errors_in_words():
@@ -176,7 +176,7 @@ def _figures(results: "list[Result]", task: str, target: str | None) -> dict[str
     """The table for programs: numbers, shares as shares, not in per cent."""
     from dataclasses import asdict
 
-    from cofire.experiments.compare import standings
+    from cofire.lab.experiments.compare import standings
 
     return {
         "target": target,

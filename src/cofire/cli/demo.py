@@ -34,8 +34,8 @@ def demo(
         f"choose the epoch, 600 to test. Networks 500-100-100-100-2, {epochs} epochs."
     )
 
-    from cofire.demo import summary, train_all
-    from cofire.report.page import write_demo_page
+    from cofire.lab.demo.page import write_demo_page
+    from cofire.lab.demo.training import summary, train_all
 
     board = _Board(console, seeds, epochs)
     with board:
@@ -103,7 +103,7 @@ class _Board:
     def __init__(self, console: "Console", n_seeds: int, n_epochs: int) -> None:
         from rich.live import Live
 
-        from cofire.demo import TITLES
+        from cofire.lab.demo.training import TITLES
 
         self.console, self.n_epochs, self.titles = console, n_epochs, TITLES
         self.rows = {(m, s): [""] * 4 for m in TITLES for s in range(n_seeds)}

@@ -18,7 +18,7 @@ def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Say what is installed; prove that training is deterministic."""
-    from cofire.checkup import doctor as look_over
+    from cofire.diagnostics.doctor import doctor as look_over
 
     found = look_over()
     print(json.dumps(found, indent=1) if as_json else _text(found))

@@ -55,7 +55,7 @@ def predict(
         if out is None:
             typer.echo(text, nl=False)
             return
-        from cofire.report.writing import write_atomically
+        from cofire.persistence.atomic import write_atomically
 
         write_atomically(out, text.encode())
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from cofire.experiments import Run, Store
-    from cofire.paper import Choice, Item
-    from cofire.paper.reproduce import Made
-    from cofire.report.table import Table
+    from cofire.lab.experiments import Run, Store
+    from cofire.lab.paper import Choice, Item
+    from cofire.lab.paper.reproduce import Made
+    from cofire.lab.table import Table
 
 
 def report(
@@ -23,8 +23,8 @@ def report(
     ] = None,
 ) -> None:
     """Write the finished runs as a page: tables, curves, costs."""
-    from cofire.experiments import Store, StoreError
-    from cofire.report.results_page import write_results_page
+    from cofire.lab.experiments import Store, StoreError
+    from cofire.lab.report.results_page import write_results_page
 
     path = out / "report.html" if page is None else page
     try:
@@ -49,8 +49,8 @@ def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
 
     Those of runs with fewer epochs, as of --quick, come behind and say what they are.
     """
-    from cofire.paper import ITEMS, Choice
-    from cofire.paper.reproduce import OVERVIEWS, tabulate
+    from cofire.lab.paper import ITEMS, Choice
+    from cofire.lab.paper.reproduce import OVERVIEWS, tabulate
 
     tables, missing = [], []
     for item in ITEMS.values():
@@ -85,7 +85,7 @@ def _lack(made: "Made", name: str) -> list[str]:
 
 def _finished(store: "Store") -> dict[int, set["Run"]]:
     """The runs that are done, by their epochs, most first."""
-    from cofire.experiments.store import run_of
+    from cofire.lab.experiments.store import run_of
 
     found: dict[int, set[Run]] = {}
     for run in sorted(map(run_of, store.rows(status="done")), key=lambda r: -r.epochs):
@@ -95,7 +95,7 @@ def _finished(store: "Store") -> dict[int, set["Run"]]:
 
 def _choice_of(runs: set["Run"], epochs: int) -> "Choice":
     """What must have been asked for, at least, to get these runs."""
-    from cofire.paper import Choice
+    from cofire.lab.paper import Choice
 
     return Choice(
         data=tuple({run.data for run in runs}),
@@ -109,7 +109,7 @@ def _choice_of(runs: set["Run"], epochs: int) -> "Choice":
 
 def _reduced(item: "Item", store: "Store", choice: "Choice") -> "Made":
     """--quick has fewer trials where settings are chosen; else it is the same runs."""
-    from cofire.paper.reproduce import tabulate
+    from cofire.lab.paper.reproduce import tabulate
 
     ways = [tabulate(item, store, replace(choice, quick=q)) for q in (False, True)]
     return min(ways, key=lambda made: len(made.missing))

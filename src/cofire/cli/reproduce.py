@@ -10,9 +10,9 @@ from cofire.cli.runs import OUT, Out, open_store
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from cofire.experiments import Run, Store
-    from cofire.paper import Choice, Item
-    from cofire.paper.reproduce import Made
+    from cofire.lab.experiments import Run, Store
+    from cofire.lab.paper import Choice, Item
+    from cofire.lab.paper.reproduce import Made
 
 
 def reproduce(
@@ -83,7 +83,7 @@ def reproduce(
     """
     from rich.console import Console
 
-    from cofire.paper import ITEMS, Choice, item_named
+    from cofire.lab.paper import ITEMS, Choice, item_named
 
     console = Console(highlight=False)
 
@@ -130,7 +130,7 @@ def _run(
 ) -> int:
     """Run what is not done; returns how many failed."""
     from cofire.cli.board import CampaignBoard
-    from cofire.experiments.runner import run_all
+    from cofire.lab.experiments.runner import run_all
 
     failed = 0
     for stage in item.stages(choice, store):
@@ -151,7 +151,7 @@ def _run(
 def _write(
     console: "Console", item: "Item", choice: "Choice", store: "Store", out: Path
 ) -> None:
-    from cofire.paper.reproduce import tabulate, write
+    from cofire.lab.paper.reproduce import tabulate, write
 
     made = tabulate(item, store, choice)
     files = write(made, out)
@@ -171,7 +171,7 @@ def _write(
 
 def _has(item: "Item") -> str:
     """What can be asked of an item."""
-    from cofire.paper import Choice
+    from cofire.lab.paper import Choice
 
     runs = item.runs(Choice())
     epsilons = sorted({run.epsilon for run in runs if run.epsilon is not None})
@@ -187,7 +187,7 @@ def _has(item: "Item") -> str:
 
 def _print_tables(console: "Console", made: "Made") -> None:
     """What tables say of themselves, and those that fit on a screen."""
-    from cofire.report.table import to_markdown
+    from cofire.lab.table import to_markdown
 
     for table in made.tables:
         fits = len(table.rows) <= 40
@@ -217,6 +217,6 @@ def _list(console: "Console", items: "list[Item]", choice: "Choice", out: Path) 
 
 
 def _finished(store: "Store") -> "set[Run]":
-    from cofire.experiments.store import run_of
+    from cofire.lab.experiments.store import run_of
 
     return {run_of(row) for row in store.rows(status="done")}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from cofire.experiments import Store
+    from cofire.lab.experiments import Store
 
 runs = typer.Typer(
     help="Look at, export, import or delete the runs of a store.",
@@ -26,7 +26,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 def open_store(out: Path, *, create: bool = False) -> "Store":
     """The store of a folder; where there is none, a message and the end."""
-    from cofire.experiments import Store, StoreError
+    from cofire.lab.experiments import Store, StoreError
 
     try:
         return Store(out / "runs.sqlite", create=create)
@@ -112,7 +112,7 @@ def export(
     ] = False,
 ) -> None:
     """Write the finished runs as CSV or Parquet."""
-    from cofire.experiments.exchange import export_runs
+    from cofire.lab.experiments.exchange import export_runs
 
     with open_store(out) as store:
         n = _or_exit(lambda: export_runs(store, file, curves=curves))
@@ -128,7 +128,7 @@ def import_runs(
     out: Out = OUT,
 ) -> None:
     """Take over finished runs, without their curves, from an exported file."""
-    from cofire.experiments.exchange import read_runs, take_over
+    from cofire.lab.experiments.exchange import read_runs, take_over
 
     rows = _or_exit(lambda: read_runs(file))
     with open_store(out, create=True) as store:
@@ -186,8 +186,8 @@ def _lists(curves: dict[str, Any]) -> dict[str, list[float | None]]:
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
     """A line each, what came of the runs in a column."""
-    from cofire.experiments.labels import run_label
-    from cofire.experiments.store import run_of
+    from cofire.lab.experiments.labels import run_label
+    from cofire.lab.experiments.store import run_of
 
     labels = [run_label(run_of(row)) for row in rows]
     width = max(map(len, labels), default=0)
@@ -198,8 +198,8 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def _came_of(row: dict[str, Any]) -> str:
-    from cofire.experiments.labels import failure, score_text
-    from cofire.experiments.results import task_of
+    from cofire.lab.experiments.labels import failure, score_text
+    from cofire.lab.experiments.results import task_of
 
     if row["error"]:
         return failure(row["error"])

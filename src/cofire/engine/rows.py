@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 import cofire.engine._native as _native
-from cofire.engine.compressed import csr_parts
+from cofire.engine.checks import csr_parts
 
 TILE = 64
 """Rows that are read together."""

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
-from cofire.cost import receipt
+from cofire.core.machine import check_memory
+from cofire.core.network import SparseNetwork
 from cofire.engine.floats import standard_floats
 from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
@@ -21,16 +22,15 @@ from cofire.estimators.sklearn_callbacks import (
     with_callbacks,
 )
 from cofire.estimators.validation import Scorer, ValidationSupport
-from cofire.memory import check_memory
-from cofire.network import SparseNetwork
-from cofire.rewiring import begin
-from cofire.state import Progress, Settings, TrainingData
 from cofire.topology.create import create_network
 from cofire.topology.density import full_counts
-from cofire.training import train
+from cofire.training.cost import receipt
+from cofire.training.loop import train
+from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.training.rewiring import begin
 
 if TYPE_CHECKING:
-    from cofire.checkpoints import FitCheckpoints
+    from cofire.persistence.checkpoints import FitCheckpoints
 
 
 class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
@@ -95,7 +95,7 @@ class BaseSparseMLP(CallbackSupport, ValidationSupport, metaclass=ABCMeta):
         partial: bool,
         classes: Any = None,
     ) -> Self:
-        from cofire.checkpoints import checkpoints_of
+        from cofire.persistence.checkpoints import checkpoints_of
 
         go_on = hasattr(self, "network_") and (partial or self.warm_start)
         before = self.__dict__.copy()

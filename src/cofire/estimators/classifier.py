@@ -15,14 +15,14 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from cofire.augmentation import Augmentation
+from cofire.engine.augmentation import Augmentation
 from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.inputs import naming, refuse_disguised
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
-from cofire.similarity import Similarity
-from cofire.state import Settings
+from cofire.search import Similarity
+from cofire.training.progress import Settings
 
 
 class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
@@ -99,7 +99,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         The same seed gives the same bits for any number of threads.
     n_jobs : int or None
         Threads; None means all cores, and 1 inside a joblib worker.
-    similarity : {"screened", "exact", "linear"} or cofire.similarity.Similarity
+    similarity : {"screened", "exact", "linear"} or cofire.search.Similarity
         How pairs of neurons that fire alike are searched: nearly the best for a small
         part of the price, the very best, or good ones in layers of any width.
     augmentation : cofire.Augmentation, optional

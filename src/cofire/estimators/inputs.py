@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.engine.compressed import check_sparse
+from cofire.engine.checks import check_sparse
 
 NAMED = re.compile(r"\b(X|y|\w*weight)\b")
 """In an error that says already which argument it is about."""

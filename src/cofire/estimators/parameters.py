@@ -9,16 +9,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from cofire.augmentation import Augmentation
 from cofire.callbacks import Callback, Checkpoint
+from cofire.core.machine import n_threads
+from cofire.core.network import ACTIVATIONS
+from cofire.core.optimizers import SGD, Adam, Optimizer
+from cofire.engine.augmentation import Augmentation
 from cofire.errors import unknown_name
 from cofire.methods import METHODS, Method, make_method
-from cofire.network import ACTIVATIONS
-from cofire.optimizers import SGD, Adam, Optimizer
-from cofire.schedules import DROP_SCHEDULES, SCHEDULES
-from cofire.similarity import SIMILARITIES, Similarity, make_similarity
-from cofire.state import Settings
-from cofire.threads import n_threads
+from cofire.search import SIMILARITIES, Similarity, make_similarity
 from cofire.topology.create import INITS
 from cofire.topology.density import (
     connections_per_layer,
@@ -26,6 +24,8 @@ from cofire.topology.density import (
     draws_per_layer,
     full_counts,
 )
+from cofire.training.progress import Settings
+from cofire.training.schedules import DROP_SCHEDULES, SCHEDULES
 
 # Parameters that name one of several things: a wrong one gets a suggestion.
 CHOICES = {

@@ -11,13 +11,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from cofire.augmentation import Augmentation
+from cofire.engine.augmentation import Augmentation
 from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.inputs import naming
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.methods import Method
-from cofire.similarity import Similarity
+from cofire.search import Similarity
 
 
 class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from cofire.callbacks import Callback
-from cofire.state import Progress, Record
+from cofire.training.progress import Progress, Record
 
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupport

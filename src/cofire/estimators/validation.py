@@ -10,11 +10,11 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cofire import engine
-from cofire.engine.compressed import check_sparse, check_width
+from cofire.core.machine import n_threads
+from cofire.core.network import SparseNetwork
+from cofire.engine.checks import check_sparse, check_width
 from cofire.estimators.inputs import naming, refuse_disguised
 from cofire.estimators.parameters import SparseMLPParameters
-from cofire.network import SparseNetwork
-from cofire.threads import n_threads
 
 Scorer = Callable[[SparseNetwork], tuple[float, float]]
 """Score and mean loss of a network."""

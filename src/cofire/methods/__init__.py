@@ -4,20 +4,22 @@ from dataclasses import fields
 from typing import Any
 
 from cofire.errors import unknown_name
-from cofire.methods.base import Grown, Method, Moment, Search, UpdateContext
-from cofire.methods.ctre_order import CTRESeqRandomFirst, CTRESeqRandomHalf
-from cofire.methods.ctre_samples import CTRESample2, CTRESample4
-from cofire.methods.ctre_scores import (
+from cofire.methods.cofire import Cofire
+from cofire.methods.contract import Grown, Method, Moment, Search, UpdateContext
+from cofire.methods.ctre.ablations import (
+    CTRESample2,
+    CTRESample4,
     CTRESeqHebb,
+    CTRESeqRandomFirst,
+    CTRESeqRandomHalf,
     CTRESimEuclidean,
     CTRESimHebb,
     CTRESimLowToHigh,
+    CTREWithoutRandom,
 )
-from cofire.methods.ctre_seq import CTRESequential
-from cofire.methods.ctre_sim import CTRESimultaneous
-from cofire.methods.ctre_wo_random import CTREWithoutRandom
+from cofire.methods.ctre.sequential import CTRESequential
+from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.dense import Dense
-from cofire.methods.house import Cofire
 from cofire.methods.rigl import RigL, RigLUniform
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from cofire.layer import SparseLayer
-from cofire.methods.base import (
+from cofire.core.layer import SparseLayer
+from cofire.methods.contract import (
     Grown,
     Method,
     Moment,

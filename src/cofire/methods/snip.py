@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofire.methods.base import check_choice
+from cofire.core.network import SparseNetwork
+from cofire.core.random import stream
+from cofire.methods.contract import check_choice
 from cofire.methods.static import Static
-from cofire.network import SparseNetwork
-from cofire.randomness import stream
 from cofire.topology.select import largest
 
 SCOPES = ("layer", "global")

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofire.layer import SparseLayer
-from cofire.methods.base import Grown, Method, UpdateContext
+from cofire.core.layer import SparseLayer
+from cofire.methods.contract import Grown, Method, UpdateContext
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 
-from cofire.methods.base import Method
+from cofire.methods.contract import Method
 
 GROUP = "cofire.methods"
 

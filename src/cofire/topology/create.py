@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from cofire.core.layer import SparseLayer
+from cofire.core.network import SparseNetwork
+from cofire.core.random import normal, stream, uniform
 from cofire.errors import unknown_name
-from cofire.layer import SparseLayer
-from cofire.network import SparseNetwork
-from cofire.randomness import normal, stream, uniform
-from cofire.topology.places import distinct
+from cofire.topology.indices import distinct
 
 INITS = ("glorot", "normal", "small_normal", "sparse_aware")
 

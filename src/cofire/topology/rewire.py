@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from cofire.core.layer import SparseLayer
 from cofire.errors import unknown_name
-from cofire.layer import SparseLayer
-from cofire.topology.places import find
+from cofire.topology.indices import find
 
 RETURNING = ("fresh", "kept")
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from cofire.layer import SparseLayer
-from cofire.topology.places import distinct, merge, without
+from cofire.core.layer import SparseLayer
+from cofire.topology.indices import distinct, merge, without
 
 DROP_RULES = ("magnitude", "signed")
 

@@ -1,0 +1,1 @@
+"""What everything else is made of: layers, networks, optimisers, random numbers."""

@@ -1,0 +1,68 @@
+"""What this machine has: cores, threads, memory."""
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+
+MOST_THREADS = 1024  # more threads than anybody has cores for: a slip, not a wish
+_PER_CONNECTION = 16  # its place while it is drawn, its index, its weight
+_PER_NEURON = 12  # a pointer to its first connection, its bias
+
+
+def available_cores() -> int:
+    """Number of cores this process may use.
+
+    >>> available_cores() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Translate scikit-learn's `n_jobs`: None means all cores, 1 inside a worker.
+
+    >>> n_threads(3)
+    3
+    """
+    if n_jobs is None:
+        return 1 if _inside_a_worker() else available_cores()
+    if n_jobs == 0:
+        raise ValueError("n_jobs == 0 has no meaning; use None for all cores.")
+    if n_jobs < 0:
+        return max(1, available_cores() + 1 + n_jobs)
+    return min(n_jobs, MOST_THREADS)
+
+
+def _inside_a_worker() -> bool:
+    """Whether several of us run already: in a joblib worker or a child process."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend()
+    nested = (getattr(backend, "nesting_level", 0) or 0) > 0
+    return nested or multiprocessing.parent_process() is not None
+
+
+def check_memory(sizes: Sequence[int], counts: Sequence[int]) -> None:
+    """Raise a MemoryError that says so if the arrays of a network cannot fit.
+
+    Systems promise memory that they do not have, and end a program that uses it.
+
+    >>> check_memory([784, 1000, 10], [8000, 5000])
+    """
+    needed = _PER_CONNECTION * sum(counts) + _PER_NEURON * sum(sizes[1:])
+    if needed > (there := physical_memory()):
+        raise MemoryError(
+            f"hidden_layer_sizes, epsilon, density: a network of sizes "
+            f"{' x '.join(map(str, sizes))} with {sum(counts)} connections takes "
+            f"{needed / 2**30:.3g} GiB or more, this machine has {there / 2**30:.3g}."
+        )
+
+
+def physical_memory() -> int:
+    """Bytes of this machine's memory; a very large number where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not a POSIX system
+        return 2**62

@@ -1,0 +1,1 @@
+"""Whether this installation works, and proofs of it."""

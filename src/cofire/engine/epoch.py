@@ -1,0 +1,148 @@
+"""One epoch of training, gradients, and prediction: one native call each."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import cofire.engine._native as _native
+from cofire.core.network import SparseNetwork
+from cofire.core.optimizers import SGD, Optimizer
+from cofire.engine.augmentation import Augmentation
+from cofire.engine.layers import native_layers
+from cofire.engine.rows import Rows
+from cofire.errors import DivergenceError
+
+
+@dataclass(frozen=True)
+class EpochStats:
+    """What one epoch tells: the mean loss as the batches saw it, and who fired."""
+
+    loss: float
+    n_steps: int
+    fired: list[int]
+    """Per hidden layer, units that fired for some row and have a path to an output."""
+
+
+def train_epoch(
+    network: SparseNetwork,
+    optimizer: Optimizer,
+    rows: Rows,
+    targets: np.ndarray,
+    *,
+    order: np.ndarray,
+    batch_size: int,
+    sample_weight: np.ndarray | None = None,
+    drop_last: bool = False,
+    augmentation: Augmentation | None = None,
+    label_smoothing: float = 0.0,
+    input_dropout: float = 0.0,
+    seed: int = 0,
+    epoch: int = 0,
+    n_threads: int = 1,
+) -> EpochStats:
+    """Train the network in place on the rows in `order`, batch after batch.
+
+    `targets` are int32 class numbers (n_rows,) for a softmax output, else float32
+    (n_rows, n_out). With `augmentation` the rows, floats or bytes, are seen as it says,
+    by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by where
+    they came to. Then each value is taken for 0 with the probability `input_dropout`,
+    by random numbers of (`seed`, `epoch`, row, feature), and the others for
+    1 / (1 - `input_dropout`) times as much. `label_smoothing` is the share of a class
+    number that all classes get evenly; of a sigmoid's target, it is moved to 1/2.
+    The same bits come out for any `n_threads`. A loss or weight that is not finite, or
+    an output that the trained network has for one of the rows, raises
+    `DivergenceError` and leaves network and optimiser as they were before the epoch.
+    """
+    native_optimizer = _native.Optimizer(
+        kind=optimizer.kind, steps_done=optimizer.steps_done, **optimizer.settings()
+    )
+    try:
+        loss, n_steps, diverged_layer, fired = _native.train_epoch(
+            layers=native_layers(network, optimizer.state),
+            activation=network.activation,
+            output=network.output,
+            rows=rows.native,
+            targets=targets,
+            sample_weight=sample_weight,
+            order=order,
+            batch_size=batch_size,
+            drop_last=drop_last,
+            largest_input=rows.largest,
+            augmentation=_native_augmentation(augmentation, seed, epoch),
+            label_smoothing=label_smoothing,
+            input_dropout=input_dropout,
+            seed=seed,
+            epoch=epoch,
+            optimizer=native_optimizer,
+            n_threads=n_threads,
+        )
+    finally:  # also when interrupted: the steps taken count
+        optimizer.steps_done = native_optimizer.steps_done
+    if diverged_layer >= 0:
+        raise DivergenceError(layer=diverged_layer)
+    return EpochStats(loss, n_steps, fired)
+
+
+def predict(network: SparseNetwork, rows: Rows, *, n_threads: int = 1) -> np.ndarray:
+    """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier."""
+    out = np.empty((len(rows), network.layers[-1].n_out), np.float32)
+    _native.predict(
+        layers=native_layers(network),
+        activation=network.activation,
+        output=network.output,
+        rows=rows.native,
+        out=out,
+        n_threads=n_threads,
+    )
+    return out
+
+
+def gradients(
+    network: SparseNetwork,
+    rows: Rows,
+    targets: np.ndarray,
+    *,
+    order: np.ndarray,
+    batch_size: int,
+    alpha: float = 0.0,
+    sample_weight: np.ndarray | None = None,
+    n_threads: int = 1,
+) -> list[np.ndarray]:
+    """Gradient of each existing connection's weight, summed over the batches.
+
+    One float32 array per layer, aligned with its connections; the loss includes the L2
+    term of `alpha`. The network stays as it is.
+    """
+    # With momentum 1 the velocity is the sum of the gradients; the steps have size 0.
+    sums = SGD(learning_rate=0.0, alpha=alpha, momentum=1.0, nesterov=False)
+    sums.start(network)
+    train_epoch(
+        network.copy(),
+        sums,
+        rows,
+        targets,
+        order=order,
+        batch_size=batch_size,
+        sample_weight=sample_weight,
+        n_threads=n_threads,
+    )
+    return [state.weights[0] for state in sums.state]
+
+
+def _native_augmentation(
+    augmentation: Augmentation | None, seed: int, epoch: int
+) -> Any:
+    if augmentation is None:
+        return None
+    max_down, max_right = augmentation.pixels
+    return _native.Augmentation(
+        height=int(augmentation.height),
+        width=int(augmentation.width),
+        channels=int(augmentation.channels),
+        max_down=max_down,
+        max_right=max_right,
+        flip=bool(augmentation.flip),
+        seed=seed,
+        epoch=epoch,
+    )

@@ -1,0 +1,1 @@
+"""The demo: dense, SET and CTRE side by side on the bundled data."""

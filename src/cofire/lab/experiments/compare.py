@@ -1,0 +1,260 @@
+"""Several methods on one data set: the runs, and the table that compares them."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from cofire.data import CATALOG
+from cofire.data.training_rows import FileOptions
+from cofire.lab.experiments.effect_sizes import Estimate, mean_difference
+from cofire.lab.experiments.grid import Run
+from cofire.lab.experiments.labels import own_file, subject
+from cofire.lab.experiments.parts import file_option
+from cofire.lab.experiments.ranks import signed_rank
+from cofire.lab.experiments.results import Result
+from cofire.lab.experiments.statistics import holm
+from cofire.lab.experiments.store import Store, run_of
+from cofire.lab.names import data_name, method_name
+from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
+from cofire.methods import METHODS
+from cofire.persistence.values import canonical
+
+LEVEL = 0.05
+
+
+def comparison_runs(
+    data: str,
+    options: FileOptions,
+    methods: Sequence[str],
+    seeds: int,
+    *,
+    hidden: int,
+    epsilon: float | None,
+    epochs: int,
+    more: Mapping[str, Any],
+    task: str = "auto",
+) -> list[Run]:
+    """All methods with the same seeds; of a file, each seed has rows of its own."""
+    named = data in CATALOG
+    path = data if named else str(Path(data).resolve())
+    file = file_option(Path(path), options, task)
+    return [
+        Run.of(
+            data=path,
+            method=method,
+            hidden=hidden,
+            epsilon=epsilon,
+            seed=seed,
+            profile="default",
+            epochs=epochs,
+            split=None if named else seed,
+            options={**_own_options(method, more), **file},
+        )
+        for seed in range(seeds)
+        for method in methods
+    ]
+
+
+def _own_options(method: str, more: Mapping[str, Any]) -> dict[str, Any]:
+    """A method that has every connection has no use for a density."""
+    full = method in METHODS and METHODS[method].full
+    return {k: v for k, v in more.items() if not (full and k == "density")}
+
+
+def with_target(run: Run, target: str | None) -> Run:
+    """The run with its target by name, be it said, counted or left to be the last."""
+    options = json.loads(run.options)
+    if target is None or "file" not in options:
+        return run
+    options["file"]["target"] = target
+    return replace(run, options=canonical(options))
+
+
+def stored_as(
+    runs: Sequence[Run], store: Store, *, usual_target: str | None = None
+) -> dict[Run, Run]:
+    """Under which run the store has the result of each; itself where it has none.
+
+    A copy of a file in another folder holds the same rows, and its runs need not be
+    run again. usual_target: of runs of before the target was always noted by name.
+    """
+    done = [run_of(row) for row in store.rows(status="done")]
+    known = {}
+    for run in done:
+        file = own_file(run)
+        if file is not None:
+            named = run if "target" in file else with_target(run, usual_target)
+            known[_content(named)] = run
+    as_it_is = set(done)
+    return {
+        run: run if run in as_it_is else known.get(_content(run), run) for run in runs
+    }
+
+
+def _content(run: Run) -> Run:
+    """The run without its folder: the name and the checksum are of the content."""
+    options = json.loads(run.options)
+    if "file" not in options:
+        return run
+    name, _, options["reading"] = subject(run)
+    options["file"] = options["file"]["sha256"]
+    return replace(run, data=name, options=canonical(options))
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a method did: figures over its seeds, and its distance to the best one.
+
+    mean: of the test scores, and sd their population standard deviation, None of one
+    seed. behind: the best's score less this one's, paired by seed. p: Wilcoxon's, as it
+    is, and corrected (Holm). connections, density, seconds: means.
+    """
+
+    method: str
+    mean: float
+    sd: float | None
+    seeds: int
+    behind: Estimate | None
+    p: float | None
+    p_holm: float | None
+    connections: float
+    density: float
+    seconds: float
+
+
+def standings(results: Sequence[Result]) -> list[Standing]:
+    """Best first."""
+    by_method: dict[str, dict[int, Result]] = {}
+    for result in results:
+        by_method.setdefault(result.run.method, {})[result.run.seed] = result
+    order = sorted(
+        by_method, key=lambda m: -fmean(r.score for r in by_method[m].values())
+    )
+    found = []
+    for method in order:
+        own, best = by_method[method], by_method[order[0]]
+        shared = sorted(set(best) & set(own))
+        a, b = [best[s].score for s in shared], [own[s].score for s in shared]
+        rival = method != order[0] and len(shared) > 1
+        test = signed_rank(a, b) if rival else None
+        score = MeanSpread.of([result.score for result in own.values()])
+        found.append(
+            Standing(
+                method,
+                mean=score.mean,
+                sd=score.spread,
+                seeds=len(own),
+                behind=mean_difference(a, b, paired=True) if rival else None,
+                p=test.p if test else None,
+                p_holm=None,
+                connections=fmean(r.connections for r in own.values()),
+                density=fmean(r.density for r in own.values()),
+                seconds=fmean(r.seconds for r in own.values()),
+            )
+        )
+    corrected = holm([one.p for one in found])
+    return [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def seeds_needed(n_rivals: int, level: float = LEVEL) -> int:
+    """Seeds from which on a test of so many rivals can say something at all.
+
+    With n pairs, all one way, p is 2^(1-n), and Holm multiplies the smallest with the
+    number of rivals.
+
+    >>> seeds_needed(1), seeds_needed(5)
+    (6, 8)
+    """
+    n = 2
+    while n_rivals * 2.0 ** (1 - n) >= level:
+        n += 1
+    return n
+
+
+def comparison_table(
+    results: Sequence[Result],
+    data: str,
+    task: str = "classification",
+    name: str = "compare",
+) -> Table:
+    """Best first; each other method's distance to it, paired by seed.
+
+    data: what stands in the title. name: of the files.
+    """
+    is_share = task == "classification"
+    unit = 100 if is_share else 1
+    score = "accuracy %" if is_share else "R²"
+    found = standings(results)
+    rows: list[list[Value]] = [
+        [
+            method_name(one.method),
+            MeanSpread(unit * one.mean, None if one.sd is None else unit * one.sd),
+            one.seeds,
+            None if one.behind is None else str(_scaled(one.behind, unit)),
+            one.p_holm,
+            round(one.connections),
+            100 * one.density,
+            one.seconds,
+        ]
+        for one in found
+    ]
+    table = Table(
+        name,
+        f"Methods on {data_name(data)}",
+        (
+            *("method", score, "seeds", "behind the best", "p, Holm"),
+            *("connections", "density %", "seconds a run"),
+        ),
+        rows,
+        f"Test {score.split()[0]} at the epoch that validated best, mean ± population "
+        "standard deviation over seeds; runs of one seed share their rows. Behind the "
+        "best: mean difference paired by seed, with a t interval of 95 %. p: "
+        "Wilcoxon's signed-rank test against the best, Holm-corrected; the best was "
+        f"chosen by these very runs. {_power(found)}{_settings(results)}",
+        digits_of={score: 1 if is_share else 3, "p, Holm": 4, "density %": 2},
+    )
+    return with_best_bold(table, [score])
+
+
+def file_stem(data: str, target: str | None) -> str:
+    """What the files of a comparison are called: other data, other files.
+
+    >>> file_stem("a/my data.csv", "the label"), file_stem("madelon", None)
+    ('compare-my-data-the-label', 'compare-madelon')
+    """
+    words = ["compare", Path(data).name.partition(".")[0], target or ""]
+    plain = (re.sub(r"[^\w-]+", "-", word).strip("-") for word in words)
+    return "-".join(word for word in plain if word)
+
+
+def _scaled(of: Estimate, unit: float) -> Estimate:
+    if of.low is None or of.high is None:
+        return Estimate(unit * of.value)
+    return Estimate(unit * of.value, unit * of.low, unit * of.high)
+
+
+def _power(found: Sequence[Standing]) -> str:
+    """How small p can be at all with so many seeds and rivals."""
+    n_rivals = len(found) - 1
+    if n_rivals < 1:
+        return ""
+    n, needed = max(one.seeds for one in found), seeds_needed(n_rivals)
+    rivals = "1 rival" if n_rivals == 1 else f"{n_rivals} rivals"
+    if n < needed:
+        return (
+            f"With {rivals} it takes {needed} seeds for a p below {LEVEL:g}; here "
+            f"there are {n}: no difference can be significant. "
+        )
+    return f"With {n} seeds and {rivals} p is {n_rivals * 2.0 ** (1 - n):.2g} or more. "
+
+
+def _settings(results: Sequence[Result]) -> str:
+    run = results[0].run
+    epsilons = {result.run.epsilon for result in results} - {None}
+    words = [f"{run.hidden} neurons in each of three hidden layers"]
+    words += [f"ε = {epsilon:g}" for epsilon in epsilons]
+    return f"{', '.join(words)}, {run.epochs} epochs."

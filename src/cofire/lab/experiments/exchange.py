@@ -1,0 +1,178 @@
+"""Runs to CSV and Parquet, and back."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from cofire.lab.experiments.results import EPOCH_CURVES
+from cofire.lab.experiments.store import RUN_FIELDS, Store, run_of
+from cofire.persistence.atomic import write_atomically
+
+COLUMNS = (
+    *RUN_FIELDS,
+    "score",
+    "validation_score",
+    "best_epoch",
+    "connections",
+    "density",
+    "seconds",
+    "finished",
+    "cofire",
+    "notes",
+    "machine",
+)
+EPOCH_COLUMNS = (*RUN_FIELDS, "epoch", *EPOCH_CURVES)
+_WHOLE = ("hidden", "seed", "epochs", "split", "best_epoch", "connections", "epoch")
+_REAL = ("epsilon", "score", "validation_score", "density", "seconds", *EPOCH_CURVES)
+_MAY_BE_EMPTY = ("epsilon", "split", "validation_score")
+
+
+def export_runs(store: Store, file: Path, *, curves: bool = False) -> int:
+    """Write the finished runs, a line each or one an epoch; returns how many lines."""
+    if file.suffix not in (".csv", ".parquet"):
+        raise ValueError(
+            f"{file}: the name must end in .csv or .parquet, got {file.suffix!r}."
+        )
+    columns = EPOCH_COLUMNS if curves else COLUMNS
+    rows = _epochs(store) if curves else _runs(store)
+    write = _parquet if file.suffix == ".parquet" else _csv
+    content, n = write(rows, columns)
+    if n == 0:
+        what = "curves of finished runs" if curves else "finished runs"
+        raise ValueError(f"{store.path} has no {what}.")
+    write_atomically(file, content)
+    return n
+
+
+def _runs(store: Store) -> Iterator[dict[str, Any]]:
+    for row in store.rows(status="done"):
+        yield {name: row[name] for name in COLUMNS}
+
+
+def _epochs(store: Store) -> Iterator[dict[str, Any]]:
+    for row in store.rows(status="done"):
+        run = {name: row[name] for name in RUN_FIELDS}
+        found = store.curves(row["id"], EPOCH_CURVES)
+        n_epochs = max(map(len, found.values()), default=0)
+        for epoch in range(n_epochs):
+            values = {name: float(curve[epoch]) for name, curve in found.items()}
+            yield run | {"epoch": epoch + 1} | values
+
+
+def _csv(rows: Iterator[dict[str, Any]], columns: tuple[str, ...]) -> tuple[bytes, int]:
+    text, n = io.StringIO(), 0
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(row)
+        n += 1
+    return text.getvalue().encode(), n
+
+
+def _parquet(
+    rows: Iterator[dict[str, Any]], columns: tuple[str, ...]
+) -> tuple[bytes, int]:
+    pa, pq = _pyarrow()
+    types = dict.fromkeys(_WHOLE, pa.int64()) | dict.fromkeys(_REAL, pa.float64())
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in columns])
+    values: dict[str, list[Any]] = {name: [] for name in columns}
+    for row in rows:
+        for name, column in values.items():
+            column.append(row.get(name))
+    file = io.BytesIO()
+    pq.write_table(pa.Table.from_pydict(values, schema=schema), file)
+    return file.getvalue(), len(values["data"])
+
+
+def read_runs(file: Path) -> list[dict[str, Any]]:
+    """What `export_runs` wrote, a run each; refused if a value cannot be one."""
+    if file.suffix == ".parquet":
+        names, lines = _parquet_lines(file)
+    else:
+        names, lines = _csv_lines(file)
+    missing = set(COLUMNS) - set(names)
+    if missing:
+        raise ValueError(
+            f"{file} is no export of runs: it lacks {', '.join(sorted(missing))}."
+        )
+    return [_typed(row, f"{file}, line {number}") for number, row in lines]
+
+
+def take_over(store: Store, rows: list[dict[str, Any]]) -> tuple[int, int]:
+    """Put finished runs into a store, without curves: how many are new to it.
+
+    A run that is there stays as it is; the second number counts those whose score there
+    is another one.
+    """
+    there = {row["key"]: row["score"] for row in store.rows(status="done")}
+    keyed = {run_of(row).key: row for row in rows}
+    new = [row for key, row in keyed.items() if key not in there]
+    other = sum(
+        there.get(key, row["score"]) != row["score"] for key, row in keyed.items()
+    )
+    store.take_over(new)
+    return len(new), other
+
+
+Lines = list[tuple[int, dict[str, str]]]
+
+
+def _csv_lines(file: Path) -> tuple[list[str], Lines]:
+    # A spreadsheet may have put a mark of its encoding before the first name.
+    with file.open(encoding="utf-8-sig", newline="") as text:
+        reader = csv.DictReader(text)
+        lines = [(reader.line_num, row) for row in reader]
+        return list(reader.fieldnames or ()), lines
+
+
+def _parquet_lines(file: Path) -> tuple[list[str], Lines]:
+    pa, pq = _pyarrow()
+    try:
+        table = pq.read_table(file)
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{file} is no Parquet file: {error}") from None
+    lines = [
+        (i, {name: "" if v is None else str(v) for name, v in row.items()})
+        for i, row in enumerate(table.to_pylist(), start=1)
+    ]
+    return table.column_names, lines
+
+
+def _pyarrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install 'cofire[data]'") from None
+    return pa, pq
+
+
+def _typed(row: dict[str, str], where: str) -> dict[str, Any]:
+    return {name: _value(name, row[name], where) for name in COLUMNS}
+
+
+def _value(name: str, text: str | None, where: str) -> Any:
+    if not text:
+        if name in _MAY_BE_EMPTY:
+            return None
+        raise ValueError(f"{where}: {name} is empty.")
+    try:
+        if name in _WHOLE:
+            return int(text)
+        if name in _REAL:
+            value = float(text)
+            # Accuracies and R² are never above 1.
+            if not math.isfinite(value) or (name.endswith("score") and value > 1):
+                raise ValueError
+            return value
+        if name in ("options", "notes", "machine") and not isinstance(
+            json.loads(text), dict
+        ):
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"{where}: {name} cannot be {text!r}.") from None
+    return text

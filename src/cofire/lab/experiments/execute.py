@@ -1,0 +1,158 @@
+"""One run: train, choose the epoch by validation, test; what came of it as a value."""
+
+import json
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cofire.callbacks import Callback, Monitor, RewiringStudy
+from cofire.engine.augmentation import Augmentation
+from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
+from cofire.lab.experiments.grid import PROFILES, Run
+from cofire.lab.experiments.parts import Parts, parts_of
+from cofire.lab.experiments.removal import RemovalStudy
+from cofire.lab.experiments.results import Outcome
+from cofire.training.cost import epoch_multiply_adds
+
+CURVES = (
+    "loss",
+    "validation_score",
+    "validation_loss",
+    "train_seconds",
+    "rewire_seconds",
+    "evaluate_seconds",
+)
+IMAGES = {
+    **dict.fromkeys(("mnist", "fashion_mnist"), (28, 28, 1)),
+    **dict.fromkeys(("cifar10", "cifar100"), (32, 32, 3)),
+}
+"""Height, width and channels of those data sets that are images."""
+ESTIMATORS = {
+    "classification": SparseMLPClassifier,
+    "regression": SparseMLPRegressor,
+}
+STUDIED = ("loss_before_rewiring", "loss_after_rewiring")
+
+
+def parameters(run: Run) -> dict[str, Any]:
+    """What the estimator is given: the profile, changed by the run's own options.
+
+    >>> run = Run("madelon", "set", 100, 1.0, 0, options='{"momentum":0.5}')
+    >>> [parameters(run)[name] for name in ("momentum", "epsilon", "max_iter")]
+    [0.5, 1.0, 500]
+    """
+    settings = dict(PROFILES[run.profile])
+    for name, value in json.loads(run.options).items():
+        if name in ("study", "file", "scale"):  # what is looked at, not how to train
+            continue
+        both = isinstance(value, dict) and isinstance(settings.get(name), dict)
+        settings[name] = settings[name] | value if both else value
+    if settings.pop("augment", False):
+        settings["augmentation"] = Augmentation(*IMAGES[run.data])
+    rate = settings.get("learning_rate")
+    if isinstance(rate, dict):  # JSON has no whole numbers for keys
+        settings["learning_rate"] = {int(epoch): v for epoch, v in rate.items()}
+    if run.epsilon is not None:
+        settings["epsilon"] = run.epsilon
+    return (
+        {"hidden_layer_sizes": (run.hidden,) * 3}
+        | settings
+        | {
+            "method": run.method,
+            "max_iter": run.epochs,
+            "random_state": run.seed,
+        }
+    )
+
+
+def execute(run: Run, n_threads: int = 1) -> Outcome:
+    """Train once; the test rows are seen by a `Monitor` alone."""
+    parts = parts_of(run)
+    start = time.perf_counter()
+    monitor = Monitor(parts.X_test, parts.y_test)
+    removal = RemovalStudy(parts.X, parts.X_test, parts.y_test, run.seed)
+    studies: dict[str | None, list[Callback]] = {
+        None: [],
+        "removal": [removal],
+        "rewiring": [RewiringStudy()],
+    }
+    model = ESTIMATORS[parts.task](
+        **parameters(run),
+        n_jobs=n_threads,
+        callbacks=[monitor, *studies[json.loads(run.options).get("study")]],
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(parts.X, parts.y, X_val=parts.X_val, y_val=parts.y_val)
+    found = outcome(model, monitor, parts, time.perf_counter() - start)
+    told = _for_the_user(caught)
+    return replace(
+        found,
+        curves={**found.curves, **removal.curves},
+        notes={**found.notes, **({"warnings": told} if told else {})},
+    )
+
+
+def _for_the_user(caught: list[warnings.WarningMessage]) -> list[str]:
+    """What was said to users, to be told once for all runs; the rest is said again."""
+    told = []
+    for one in caught:
+        if issubclass(one.category, UserWarning):
+            told.append(str(one.message))
+        else:
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    return list(dict.fromkeys(told))
+
+
+def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outcome:
+    """Read off a fitted model what is worth keeping."""
+    history = model.history_
+    best = int(np.argmax(model.validation_scores_))
+    kept = best if model.restore_best else len(history) - 1
+    inputs = model.network_.layers[0]
+    n_rows, size = len(parts.y), model.batch_size
+    if model.last_batch == "drop" and n_rows > size:
+        n_rows -= n_rows % size
+    curves = {
+        name: np.array([_number(record.get(name)) for record in history], np.float32)
+        for name in (*CURVES, *STUDIED)
+        if any(name in record for record in history)
+    }
+    switched = [record["epoch"] + 1 for record in history if record["switched"]]
+    return Outcome(
+        score=float(monitor.scores[kept]),
+        validation_score=float(model.validation_scores_[kept]),
+        best_epoch=kept + 1,
+        connections=model.n_connections_,
+        density=model.density_,
+        seconds=seconds,
+        curves=curves
+        | {
+            "test_score": np.array(monitor.scores, np.float32),
+            "test_loss": np.array(monitor.losses, np.float32),
+            "multiply_adds": np.array(epoch_multiply_adds(model, n_rows), np.float32),
+            "inputs": np.bincount(inputs.indices, minlength=inputs.n_in),
+        },
+        receipt=model.receipt_.to_dict(),
+        notes={
+            "task": parts.task,
+            "sizes": model.network_.sizes,
+            "rows": [len(parts.y), len(parts.y_val), len(parts.y_test)],
+            "rows_an_epoch": n_rows,
+            "switched_after": switched[0] if switched else None,
+            "recall": _lowest_recall(history),
+            "best_validated_score": float(monitor.scores[best]),
+        },
+    )
+
+
+def _number(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def _lowest_recall(history: list[dict[str, Any]]) -> float | None:
+    found = [r for record in history for r in record["recall"] or [] if r is not None]
+    return min(found, default=None)

@@ -1,0 +1,118 @@
+"""What is to be run: a run is a value, a grid is a list of them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from cofire import profiles
+from cofire.errors import unknown_name
+from cofire.methods import METHODS
+from cofire.persistence.values import canonical
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "masked": profiles.MASKED,
+    "sparse": profiles.SPARSE,
+    "house": profiles.HOUSE,
+    "default": {},
+}
+"""How a network is trained: the paper's two protocols, ours, the defaults."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training, told apart from all others by these.
+
+    hidden: neurons in each of three hidden layers. epsilon: None for a dense network.
+    split: None for the paper's rows to train, validate and test with, else the number
+    of a random split of all rows. options: canonical JSON of further parameters of the
+    estimator (see `Run.of`).
+    """
+
+    data: str
+    method: str
+    hidden: int
+    epsilon: float | None
+    seed: int
+    profile: str = "masked"
+    epochs: int = 500
+    split: int | None = None
+    options: str = "{}"
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None:  # runs that are equal have one key, be it 1 or 1.0
+            object.__setattr__(self, "epsilon", float(self.epsilon))
+
+    @classmethod
+    def of(cls, *, options: Mapping[str, Any] | None = None, **fields: Any) -> "Run":
+        """Make a run of names that exist; a dense network has no epsilon.
+
+        What a store holds is not checked so: a method may be that of a package which is
+        not installed here.
+
+        >>> Run.of(data="madelon", method="set", hidden=100, epsilon=1, seed=0).key
+        '["madelon","set",100,1.0,0,"masked",500,null,"{}"]'
+        """
+        fields = {"epsilon": None} | fields
+        run = cls(**fields, options=canonical(dict(options or {})))
+        if run.profile not in PROFILES:
+            raise unknown_name("profile", run.profile, PROFILES)
+        if run.method not in METHODS:
+            raise unknown_name("method", run.method, METHODS)
+        return replace(run, epsilon=None) if run.method == "dense" else run
+
+    @property
+    def key(self) -> str:
+        """The same text for equal runs."""
+        return canonical([getattr(self, field.name) for field in fields(self)])
+
+    @property
+    def cell(self) -> "Cell":
+        """The run without its seed: what a table has one entry for."""
+        rest = asdict(self)
+        del rest["seed"]
+        return Cell(**rest)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What runs that differ in their seed have in common."""
+
+    data: str
+    method: str
+    hidden: int
+    epsilon: float | None
+    profile: str = "masked"
+    epochs: int = 500
+    split: int | None = None
+    options: str = "{}"
+
+    def run(self, seed: int) -> Run:
+        """The run of this cell with a seed."""
+        return Run(**asdict(self), seed=seed)
+
+
+def grid(
+    *,
+    data: Iterable[str],
+    methods: Iterable[str],
+    hidden: Iterable[int],
+    epsilon: Iterable[float],
+    seeds: Iterable[int],
+    **rest: Any,
+) -> Iterator[Run]:
+    """All combinations, each dense network once and not once for every epsilon.
+
+    >>> methods = "set", "dense"
+    >>> runs = grid(data=["madelon"], methods=methods, hidden=[100], epsilon=[1, 5],
+    ...     seeds=range(3))
+    >>> len(list(runs))
+    9
+    """
+    hidden, epsilon, seeds = list(hidden), list(epsilon), list(seeds)
+    for name, n, method in product(data, hidden, methods):
+        for e in [None] if method == "dense" else epsilon:
+            for seed in seeds:
+                yield Run.of(
+                    data=name, method=method, hidden=n, epsilon=e, seed=seed, **rest
+                )

@@ -1,0 +1,151 @@
+"""What a run was about, in a few words: its rows, how they were read, its settings."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from cofire.lab.experiments.grid import Cell, Run
+from cofire.persistence.values import canonical
+
+Subject = tuple[str, str, str]
+
+
+def own_file(run: Run | Cell) -> dict[str, Any] | None:
+    """How a run read somebody's own file; None for a data set of the catalogue."""
+    found: dict[str, Any] | None = json.loads(run.options).get("file")
+    return found
+
+
+def settings(run: Run | Cell) -> str:
+    """The options of a run but for its file: canonical JSON."""
+    options = json.loads(run.options)
+    return canonical({name: options[name] for name in options if name != "file"})
+
+
+def subject(run: Run | Cell) -> Subject:
+    """Which rows, read how: the same for a copy of a file in another folder.
+
+    Name, checksum ("" for a data set of the catalogue), how it was read.
+    """
+    file = own_file(run)
+    if file is None:
+        return run.data, "", "{}"
+    reading = {name: value for name, value in file.items() if name != "sha256"}
+    if "test_sha256" in file:
+        reading["test"] = Path(file["test"]).name
+    return Path(run.data).name, file["sha256"], canonical(reading)
+
+
+def data_titles(runs: Iterable[Run | Cell]) -> dict[Subject, str]:
+    """A short name for each subject: the file's, and what tells it from others.
+
+    >>> def run(**file):
+    ...     options = {"file": {"sha256": "351ba6cd", "header": True, **file}}
+    ...     return Run("/a/my.csv", "set", 9, 1.0, 0, options=canonical(options))
+    >>> list(data_titles([run(target="label")]).values())
+    ['my.csv']
+    >>> both = run(target="label"), run(target="city", scale="minmax")
+    >>> list(data_titles(both).values())
+    ['my.csv, target label', 'my.csv, target city, scale minmax']
+    """
+    subjects = list(dict.fromkeys(subject(run) for run in runs))
+    titles: dict[Subject, str] = {}
+    for own in subjects:
+        name, digest, _ = own
+        alike = [other for other in subjects if other[0] == name]
+        shared = set.intersection(*(set(_reading(other)) for other in alike))
+        words = [word for word in _reading(own) if word not in shared]
+        if digest and len({other[1] for other in alike}) > 1:
+            words.append(f"sha256 {digest[:6]}")
+        title = ", ".join([name, *words])
+        # As of two files to test with that have one name.
+        again = sum(
+            re.fullmatch(rf"{re.escape(title)}( #\d+)?", other) is not None
+            for other in titles.values()
+        )
+        titles[own] = f"{title} #{again + 1}" if again else title
+    return titles
+
+
+def run_label(run: Run) -> str:
+    """A run in a few words, those that tell it from others like it.
+
+    >>> run_label(Run("madelon", "set", 100, 1.0, 3))
+    'madelon set n=100 eps=1 seed 3, 500 epochs'
+    >>> run_label(Run("madelon", "dense", 100, None, 3, "house", 60, 1))
+    'madelon dense n=100 seed 3 split 1, 60 epochs, profile house'
+    """
+    usual = "masked" if own_file(run) is None else "default"
+    words = [Path(run.data).name, run.method, f"n={run.hidden}"]
+    words += [] if run.epsilon is None else [f"eps={run.epsilon:g}"]
+    words += [f"seed {run.seed}"]
+    words += [] if run.split in (None, run.seed) else [f"split {run.split}"]
+    details = [f"{run.epochs} epochs"]
+    details += [] if run.profile == usual else [f"profile {run.profile}"]
+    details += _reading(subject(run))
+    details += [options_text(settings(run))] if settings(run) != "{}" else []
+    return ", ".join([" ".join(words), *details])
+
+
+def options_text(options: str) -> str:
+    """A run's own options (JSON) for people.
+
+    >>> options_text('{"alpha":0.1,"method_params":{"patience":20}}')
+    'alpha 0.1, patience 20'
+    """
+    return ", ".join(
+        f"{name} {value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in _flat(json.loads(options))
+    )
+
+
+def score_text(score: float, task: str) -> str:
+    """A score as people read it: a share of rows, or R².
+
+    >>> score_text(0.4921, "classification"), score_text(-0.086, "regression")
+    ('49.2 %', 'R² -0.086')
+    """
+    return f"R² {score:.3f}" if task == "regression" else f"{100 * score:.1f} %"
+
+
+def failure(error: str) -> str:
+    r"""Why a run failed, in a line: what follows the last call of its traceback.
+
+    An error may have more to say in further lines; `cofire runs show` has all of them.
+
+    >>> failure("Traceback ...:\n  File 'a.py', line 1\n    f()\nOSError: gone.\n  url")
+    'OSError: gone.'
+    """
+    lines = error.strip().splitlines()
+    calls = [i for i, line in enumerate(lines) if line.startswith("  File ")]
+    after = lines[calls[-1] + 1 :] if calls else lines[-1:]
+    return next((line for line in after if line[:1].strip()), lines[-1])
+
+
+def _reading(of: Subject) -> list[str]:
+    """How a file was read, as far as that was said; the target first."""
+    found = json.loads(of[2])
+    words = []
+    for name in sorted(found, key=lambda name: (name != "target", name)):
+        value = found[name]
+        if name == "test_sha256":
+            continue
+        if name == "header":
+            words += [] if value else ["no header"]
+        elif name == "test":
+            words.append(f"test {Path(value).name}")
+        elif isinstance(value, list):
+            words.append(f"{name} {' '.join(map(str, value))}")
+        else:
+            words.append(f"{name} {value}")
+    return words
+
+
+def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if isinstance(value, dict) and value:
+            yield from _flat(value)
+        else:
+            yield name, value

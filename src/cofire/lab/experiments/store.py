@@ -1,0 +1,360 @@
+"""The run store: one SQLite file with every run, its curves, and what it took.
+
+A run is waiting, running, done or failed. Several processes may share the file: each
+claims a run before starting it, and a claim counts while its owner gives signs of life.
+What a run brought is written in one transaction, so that a process may be killed at any
+moment and loses the runs in flight alone.
+"""
+
+import json
+import os
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cofire.lab.experiments.grid import Run
+from cofire.lab.experiments.results import Outcome, Result
+from cofire.persistence.values import canonical
+
+APPLICATION = 0x636F6669  # "cofi": tells our files from other SQLite files
+VERSION = 1
+SILENCE = 90.0  # seconds without a sign of life after which a claim is void
+
+SCHEMA = f"""
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+    data TEXT NOT NULL, method TEXT NOT NULL, hidden INTEGER NOT NULL, epsilon REAL,
+    seed INTEGER NOT NULL, profile TEXT NOT NULL, epochs INTEGER NOT NULL,
+    split INTEGER, options TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'waiting'
+        CHECK (status IN ('waiting', 'running', 'done', 'failed')),
+    owner TEXT, alive REAL, finished TEXT,
+    score REAL, validation_score REAL, best_epoch INTEGER,
+    connections INTEGER, density REAL, seconds REAL,
+    cofire TEXT, machine TEXT, receipt TEXT, notes TEXT, error TEXT
+);
+CREATE INDEX runs_by_status ON runs (status);
+-- A value an epoch (or, for `inputs`, a number an input): float32, little-endian.
+CREATE TABLE curves (
+    run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+    name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (run, name)
+) WITHOUT ROWID;
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {VERSION};
+"""
+
+RUN_FIELDS = tuple(f.name for f in fields(Run))
+
+
+class StoreError(Exception):
+    """The file is not a run store, or not one that this version can use."""
+
+
+class Store:
+    """The runs of a file, which is made where there is none.
+
+    >>> import tempfile
+    >>> from cofire.lab.experiments.grid import Run
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> store = Store(Path(folder.name) / "runs.sqlite")
+    >>> store.add([Run("madelon", "set", 100, 1.0, seed) for seed in range(3)])
+    >>> store.counts()
+    {'waiting': 3, 'running': 0, 'done': 0, 'failed': 0}
+    >>> store.close(); folder.cleanup()
+    """
+
+    def __init__(self, path: Path | str, *, create: bool = True) -> None:
+        self.path = Path(path)
+        self.owner = f"{socket.gethostname()}:{os.getpid()}"
+        if not create and not self.path.exists():
+            raise FileNotFoundError(
+                f"there are no runs yet: {self.path} does not exist."
+            )
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()  # signs of life come from a thread of their own
+        try:
+            self._db = sqlite3.connect(
+                self.path, timeout=60, isolation_level=None, check_same_thread=False
+            )
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path} cannot be opened: {error}.") from None
+        self._db.row_factory = sqlite3.Row
+        try:
+            self._open()
+        except sqlite3.OperationalError as error:
+            self._db.close()
+            raise StoreError(f"{self.path} cannot be used: {error}.") from None
+        except sqlite3.DatabaseError as error:
+            self._db.close()
+            raise StoreError(f"{self.path} is not a run store: {error}.") from None
+        except StoreError:
+            self._db.close()
+            raise
+
+    def _open(self) -> None:
+        if self._identity() == (0, 0, 0):  # nothing there, and nobody's
+            with self._transaction():
+                if self._identity() == (0, 0, 0):  # nobody was quicker
+                    for statement in SCHEMA.split(";\n"):
+                        self._db.execute(statement)
+        application, version, _ = self._identity()
+        if application != APPLICATION:
+            raise StoreError(
+                f"{self.path} is not a run store: it is another program's database."
+            )
+        if version > VERSION:
+            raise StoreError(
+                f"{self.path} was written by a newer cofire (schema {version}, "
+                f"this one knows {VERSION}): please update cofire."
+            )
+        self._db.execute("PRAGMA foreign_keys = ON")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        # Readers then never wait for a writer. It needs the file for itself for a
+        # moment: where others have it, the next one to open it will see to that.
+        with suppress(sqlite3.OperationalError):
+            self._db.execute("PRAGMA journal_mode = WAL")
+
+    def _identity(self) -> tuple[int, int, int]:
+        """Whose file it is, of which version, and how many tables and indices."""
+        application = self._db.execute("PRAGMA application_id").fetchone()[0]
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        count = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        return application, version, count
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock:
+            try:
+                self._db.execute("BEGIN IMMEDIATE")
+                yield
+            except BaseException:  # also an interrupt, even before the first statement
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
+
+    # ---- what is to be run ---------------------------------------------------------
+
+    def add(self, runs: Iterable[Run]) -> None:
+        """Note runs as waiting; those that are there already stay as they are."""
+        with self._transaction():
+            self._add(runs)
+
+    def _add(self, runs: Iterable[Run]) -> None:
+        columns = ", ".join(("key", *RUN_FIELDS))
+        marks = ", ".join("?" * (1 + len(RUN_FIELDS)))
+        self._db.executemany(
+            f"INSERT INTO runs ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING",
+            [(run.key, *(getattr(run, f) for f in RUN_FIELDS)) for run in runs],
+        )
+
+    def claim(self, run: Run, *, again: bool = False) -> bool:
+        """Take a run that nobody has or had; `again`: one that failed, too.
+
+        A run in flight whose owner is dead or has been silent is free.
+        """
+        with self._transaction():
+            row = self._db.execute(
+                "SELECT status, owner, alive FROM runs WHERE key = ?", (run.key,)
+            ).fetchone()
+            free = (
+                row is not None
+                and row["status"] != "done"
+                and (row["status"] != "failed" or again)
+                and (row["status"] != "running" or _is_void(row))
+            )
+            if free:
+                self._db.execute(
+                    "UPDATE runs SET status = 'running', owner = ?, alive = ?, "
+                    "error = NULL WHERE key = ?",
+                    (self.owner, time.time(), run.key),
+                )
+        return free
+
+    def give_sign_of_life(self) -> None:
+        """Say that the runs this process has claimed are still in flight."""
+        with self._transaction():
+            self._db.execute(
+                "UPDATE runs SET alive = ? WHERE status = 'running' AND owner = ?",
+                (time.time(), self.owner),
+            )
+
+    def give_back(self, runs: Iterable[Run]) -> None:
+        """Runs of this process that were broken off wait again."""
+        with self._transaction():
+            self._db.executemany(
+                "UPDATE runs SET status = 'waiting', owner = NULL "
+                "WHERE key = ? AND status = 'running' AND owner = ?",
+                [(run.key, self.owner) for run in runs],
+            )
+
+    # ---- what came of it -----------------------------------------------------------
+
+    def finish(self, run: Run, outcome: Outcome, machine: Mapping[str, Any]) -> None:
+        """Write down what a run brought, in one transaction.
+
+        Also that of a run which was deleted, or taken for abandoned, meanwhile.
+        """
+        from cofire import __version__
+
+        values = {
+            **{name: getattr(outcome, name) for name in _FIGURES},
+            "status": "done",
+            "finished": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
+            "cofire": __version__,
+            "machine": canonical(dict(machine)),
+            "receipt": canonical(dict(outcome.receipt)),
+            "notes": canonical(dict(outcome.notes)),
+            "owner": None,
+            "error": None,
+        }
+        with self._transaction():
+            self._add([run])
+            run_id = self._set(run, values)
+            self._db.execute("DELETE FROM curves WHERE run = ?", (run_id,))
+            self._db.executemany(
+                "INSERT INTO curves VALUES (?, ?, ?)",
+                [
+                    (run_id, name, np.asarray(curve, "<f4").tobytes())
+                    for name, curve in outcome.curves.items()
+                ],
+            )
+
+    def take_over(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write down finished runs of another store, without curves; all or none."""
+        names = (*_FIGURES, "finished", "cofire", "machine", "notes")
+        over = {"status": "done", "receipt": "{}", "owner": None, "error": None}
+        with self._transaction():
+            for row in rows:
+                run = run_of(row)
+                self._add([run])
+                self._set(run, {name: row[name] for name in names} | over)
+
+    def fail(self, run: Run, error: str) -> None:
+        """Write down why a run failed, unless another process has finished it."""
+        with self._transaction():
+            self._db.execute(
+                "UPDATE runs SET status = 'failed', error = ?, owner = NULL "
+                "WHERE key = ? AND status != 'done'",
+                (error, run.key),
+            )
+
+    def _set(self, run: Run, values: Mapping[str, Any]) -> int:
+        columns = ", ".join(f"{name} = ?" for name in values)
+        row = self._db.execute(
+            f"UPDATE runs SET {columns} WHERE key = ? RETURNING id",
+            (*values.values(), run.key),
+        ).fetchone()
+        return int(row["id"])
+
+    # ---- reading -------------------------------------------------------------------
+
+    def counts(self) -> dict[str, int]:
+        """How many runs wait, run, are done, failed."""
+        found = dict(
+            self._db.execute("SELECT status, count(*) FROM runs GROUP BY status")
+        )
+        return {s: found.get(s, 0) for s in ("waiting", "running", "done", "failed")}
+
+    def rows(self, **where: Any) -> list[dict[str, Any]]:
+        """All that is noted of runs but their curves, by columns of the table `runs`.
+
+        A list stands for any of its values, None for a column that has none.
+        """
+        terms, values = ["1"], []
+        for name, value in where.items():
+            choices = list(value) if isinstance(value, list | tuple | set) else [value]
+            empty = f" OR {name} IS NULL" if None in choices else ""
+            terms.append(f"({name} IN ({', '.join('?' * len(choices))}){empty})")
+            values += choices
+        query = f"SELECT * FROM runs WHERE {' AND '.join(terms)} ORDER BY id"
+        return [dict(row) for row in self._db.execute(query, values)]
+
+    def results(
+        self, *, curves: Iterable[str] | None = None, **where: Any
+    ) -> list[Result]:
+        """Finished runs; `curves` names those to read along, None reads all."""
+        names = None if curves is None else list(curves)
+        found = []
+        for row in self.rows(status="done", **where):
+            found.append(
+                Result(
+                    **{name: row[name] for name in _FIGURES},
+                    curves=self.curves(row["id"], names),
+                    receipt=json.loads(row["receipt"]),
+                    notes=json.loads(row["notes"]),
+                    run=run_of(row),
+                    id=row["id"],
+                    cofire=row["cofire"],
+                    machine=json.loads(row["machine"]),
+                    finished=row["finished"],
+                )
+            )
+        return found
+
+    def curves(
+        self, run_id: int, names: Iterable[str] | None = None
+    ) -> dict[str, np.ndarray]:
+        """The curves of a run, or those that are named."""
+        query = "SELECT name, content FROM curves WHERE run = ?"
+        wanted = [] if names is None else list(names)
+        if names is not None:
+            query += f" AND name IN ({', '.join('?' * len(wanted))})"
+        found = self._db.execute(query, (run_id, *wanted))
+        return {name: np.frombuffer(content, "<f4") for name, content in found}
+
+    def delete(self, ids: Iterable[int]) -> int:
+        """Forget runs; returns how many there were."""
+        with self._transaction():
+            gone = [
+                self._db.execute("DELETE FROM runs WHERE id = ?", (i,)).rowcount
+                for i in ids
+            ]
+        return sum(gone)
+
+
+_FIGURES = (
+    "score",
+    "validation_score",
+    "best_epoch",
+    "connections",
+    "density",
+    "seconds",
+)
+
+
+def run_of(row: Mapping[str, Any]) -> Run:
+    """The run that a row of the table is about."""
+    return Run(**{name: row[name] for name in RUN_FIELDS})
+
+
+def _is_void(claim: Mapping[str, Any]) -> bool:
+    """Whether the owner of a claim is dead, or has given no sign of life for long."""
+    host, _, pid = (claim["owner"] or ":").rpartition(":")
+    here = host == socket.gethostname() and os.name == "posix"
+    if here and pid.isdigit() and int(pid) != os.getpid():
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+    return time.time() - (claim["alive"] or 0.0) > SILENCE

@@ -1,0 +1,149 @@
+"""The paper's figures out of finished runs."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cofire.lab.experiments.ranks import friedman, nemenyi_critical_difference
+from cofire.lab.experiments.removal import CHECKPOINTS
+from cofire.lab.names import data_name
+from cofire.lab.paper.cells import Gathered
+from cofire.lab.paper.tables import Cells
+from cofire.lab.report import plots
+from cofire.lab.report.plots import Line, Panel
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Figures = dict[str, "Figure"]
+"""By the ending of the file's name: "" for the figure itself."""
+
+X_AXES = {
+    "": ("Epoch", lambda gathered: None),
+    "-seconds": (
+        "Seconds of training and rewiring",
+        lambda gathered: _spent(gathered, "train_seconds", "rewire_seconds"),
+    ),
+    "-multiply-adds": (
+        "Multiply-adds of training and growth",
+        lambda gathered: _spent(gathered, "multiply_adds"),
+    ),
+}
+
+
+def _spent(gathered: Gathered, *names: str) -> np.ndarray:
+    """What was spent up to the end of each epoch, in the mean over seeds."""
+    total = sum(gathered.curves(name).mean(axis=0) for name in names)
+    return np.cumsum(total)
+
+
+def accuracy_curves(cells: Cells, title: Callable[[Gathered], str]) -> Figures:
+    """Test accuracy against epochs, against seconds and against multiply-adds."""
+    return {
+        ending: plots.curves(
+            _panels(cells, "selected_score", title, x, percent=True),
+            x_label=label,
+            log_x=bool(ending),
+        )
+        for ending, (label, x) in X_AXES.items()
+    }
+
+
+def loss_curves(cells: Cells, title: Callable[[Gathered], str]) -> Figures:
+    """Test loss (cross-entropy, without the L2 term) against epochs."""
+    panels = _panels(cells, "test_loss", title, X_AXES[""][1])
+    return {"": plots.curves(panels, y_label="Test loss")}
+
+
+def by_data(gathered: Gathered) -> str:
+    """Title of a panel that stands for a data set."""
+    return data_name(gathered.cell.data)
+
+
+def by_size(gathered: Gathered) -> str:
+    """Title of a panel that stands for a width and a density."""
+    return f"n = {gathered.cell.hidden}, ε = {gathered.cell.epsilon:g}"
+
+
+def _panels(
+    cells: Cells,
+    curve: str,
+    title: Callable[[Gathered], str],
+    x: Callable[[Gathered], np.ndarray | None],
+    *,
+    percent: bool = False,
+) -> list[Panel]:
+    panels: dict[str, dict[str, Line]] = {}
+    for cell, gathered in cells.items():
+        values = gathered.curves(curve) * (100 if percent else 1)
+        lines = panels.setdefault(title(gathered), {})
+        lines[cell.method] = Line(values, x(gathered))
+    return [Panel(name, lines) for name, lines in panels.items()]
+
+
+def tradeoff(cells: Cells) -> Figures:
+    """Accuracy against density, one panel a data set."""
+    points: dict[str, dict[str, list[Gathered]]] = {}
+    for cell, gathered in cells.items():
+        lines = points.setdefault(by_data(gathered), {})
+        lines.setdefault(cell.method, []).append(gathered)
+    panels = [
+        Panel(name, {method: _tradeoff_line(own) for method, own in lines.items()})
+        for name, lines in points.items()
+    ]
+    return {"": plots.tradeoff(panels)}
+
+
+def _tradeoff_line(own: list[Gathered]) -> Line:
+    own = sorted(own, key=lambda g: g.results[0].density)
+    n = min(len(g.results) for g in own)  # as many seeds at every density
+    x = [100 * g.results[0].density for g in own]
+    return Line(np.array([g.percent[:n] for g in own]).T, x)
+
+
+def removal(cells: Cells) -> Figures:
+    """Accuracy while connections go: a row a network, a column a checkpoint."""
+    panels = []
+    for cell, gathered in cells.items():
+        for epoch in CHECKPOINTS:
+            found = [n for n in gathered.results[0].curves if f"removal {epoch} " in n]
+            lines = {
+                tuple(name.split()[2:]): Line(
+                    100 * gathered.curves(name), np.arange(101)
+                )
+                for name in found
+            }
+            if lines:
+                network = "Dense" if cell.method == "dense" else "SET"
+                panels.append(Panel(f"{network}, {epoch} epochs", lines))
+    return {"": plots.removal(panels)}
+
+
+def rewiring_losses(cells: Cells) -> Figures:
+    """How much a rewiring changes the training loss, in per cent of it."""
+    panels: dict[str, dict[str, Line]] = {}
+    for cell, gathered in cells.items():
+        before = gathered.curves("loss_before_rewiring")[:, 1:]
+        after = gathered.curves("loss_after_rewiring")[:, 1:]
+        x = np.arange(2, before.shape[1] + 2)
+        lines = panels.setdefault(by_data(gathered), {})
+        lines[cell.method] = Line(100 * (after / before - 1), x)
+    drawn = [Panel(name, lines) for name, lines in panels.items()]
+    return {"": plots.curves(drawn, y_label="Change of the training loss (%)")}
+
+
+def rank_diagram(cells: Cells, methods: Iterable[str]) -> Figures:
+    """Average ranks over data sets and sizes, with Nemenyi's critical difference."""
+    methods = list(methods)
+    places: dict[tuple[object, ...], dict[str, float]] = {}
+    for cell, gathered in cells.items():
+        key = cell.data, cell.hidden, cell.epsilon
+        places.setdefault(key, {})[cell.method] = float(gathered.percent.mean())
+    full = [p for p in places.values() if all(m in p for m in methods)]
+    if len(full) < 2:
+        return {}
+    test = friedman([[p[m] for m in methods] for p in full])
+    difference = nemenyi_critical_difference(len(methods), len(full))
+    ranks = dict(zip(methods, test.ranks, strict=True))
+    return {"-ranks": plots.critical_difference(ranks, difference)}

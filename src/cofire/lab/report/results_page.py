@@ -1,0 +1,205 @@
+"""The page of `cofire report`: one self-contained HTML file, light and dark."""
+
+import colorsys
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import cofire
+from cofire.lab.experiments import Cell, Result
+from cofire.lab.experiments.labels import data_titles, options_text
+from cofire.lab.names import DATA_NAMES, METHOD_NAMES, data_name, method_name
+from cofire.lab.report.look import in_order, stroke_of
+from cofire.lab.report.results_cells import by_cell, is_dense, task_of_cell
+from cofire.lab.report.results_curves import cell_curves, input_connections
+from cofire.lab.report.results_receipts import receipts
+from cofire.lab.report.results_summary import (
+    best_table,
+    cell_table,
+    facts,
+    lead,
+    missing_list,
+    rows_text,
+)
+from cofire.lab.report.results_tables import given_table
+from cofire.lab.table import Table
+from cofire.persistence.atomic import write_atomically
+
+_FOLDER = Path(__file__).parent
+
+
+def write_results_page(
+    path: str | Path,
+    results: Sequence[Result],
+    tables: Iterable[Table] = (),
+    *,
+    title: str = "Results of cofire",
+    missing: Sequence[str] = (),
+) -> None:
+    """Write results and tables as a page that needs no network.
+
+    missing: what has not been run yet, a line each.
+    """
+    page = results_page(results, tables, title=title, missing=missing)
+    write_atomically(path, page.encode())
+
+
+def results_page(
+    results: Sequence[Result],
+    tables: Iterable[Table] = (),
+    *,
+    title: str = "Results of cofire",
+    missing: Sequence[str] = (),
+) -> str:
+    """Return the page as text."""
+    plotly = _plotly()
+    cells = dict(sorted(by_cell(results).items(), key=lambda item: _place(item[0])))
+    names = in_order(sorted({cell.method for cell in cells}))
+    methods = {name: i for i, name in enumerate(names)}
+    looks = [_method(name) for name in names]
+    parts = {
+        "title": escape(title),
+        "lead": escape(lead(cells)),
+        "facts": facts(results, cells),
+        "missing": missing_list(missing),
+        "best": best_table(cells, methods),
+        "tables": _given(list(tables), methods),
+        "cells": cell_table(cells, methods),
+        "n_cells": f"{len(cells):,}",
+        "version": escape(cofire.__version__),
+        "colours": _colour_rules(looks),
+        "style": _read("results.css"),
+        "script": _read("results.js"),
+        "plotly": plotly,
+        "data": _script_json(
+            {
+                "methods": looks,
+                "cells": [_drawn(cell, own, methods) for cell, own in cells.items()],
+                "useful": _useful({cell.data for cell in cells}),
+                "runs": receipts(
+                    sorted(results, key=_place_of_run),
+                    methods,
+                    data_titles(result.run for result in results),
+                ),
+            }
+        ),
+    }
+    template = _read("results.html")
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ImportError(
+            "the results page is drawn with plotly, which is not installed: "
+            "pip install cofire[plot]"
+        ) from None
+    # Text inside a script must not end it.
+    script: str = re.sub("</(?=script)", r"<\\/", get_plotlyjs(), flags=re.IGNORECASE)
+    return script
+
+
+def _read(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
+
+
+def _script_json(value: Any) -> str:
+    # Inside <script> nothing is unescaped: only "</" and "<!--" could end it early.
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _given(tables: list[Table], methods: Mapping[str, int]) -> str:
+    if not tables:
+        return (
+            '<p class="note">None: the tables of the paper are made of the runs of '
+            "<code>cofire reproduce</code>; <code>cofire compare</code> writes one for "
+            "a file.</p>"
+        )
+    printed = {method_name(name): number for name, number in methods.items()}
+    few = len(tables) <= 3
+    return "".join(
+        given_table(table, printed, is_open=few or i == 0)
+        for i, table in enumerate(tables)
+    )
+
+
+def _method(name: str) -> dict[str, str]:
+    stroke = stroke_of(name)
+    dash = ",".join(f"{2 * length:g}px" for length in stroke.dashes) or "solid"
+    colours = {"light": stroke.colour, "dark": _dark(stroke.colour)}
+    return {"title": method_name(name), "dash": dash, **colours}
+
+
+def _colour_rules(methods: Sequence[Mapping[str, str]]) -> str:
+    """A class for each method's colours, by number: names need not be legal in CSS."""
+    return "\n".join(
+        f".m{i} {{ --light: {method['light']}; --dark: {method['dark']}; }}"
+        for i, method in enumerate(methods)
+    )
+
+
+def _drawn(
+    cell: Cell, results: Sequence[Result], methods: Mapping[str, int]
+) -> dict[str, Any]:
+    return {
+        "data": data_name(cell.data),
+        "hidden": cell.hidden,
+        "epsilon": cell.epsilon,
+        "profile": cell.profile,
+        "rows": rows_text(cell),
+        "method": methods[cell.method],
+        "options": options_text(cell.options),
+        "seeds": len(results),
+        "task": task_of_cell(results),
+        "dense": is_dense(cell),
+        **cell_curves(results),
+        # Every input of a dense network has the same number of connections.
+        "inputs": None if is_dense(cell) else input_connections(results),
+    }
+
+
+def _useful(data: set[str]) -> dict[str, list[int]]:
+    """Inputs that carry the class, by data set, where that is known."""
+    if "madelon" not in data:
+        return {}
+    from cofire.lab.demo.training import informative_features
+
+    return {data_name("madelon"): informative_features()}
+
+
+def _place(cell: Cell) -> tuple[Any, ...]:
+    """Where a cell stands: as in the paper's tables, other names behind by alphabet."""
+    order = list(DATA_NAMES)
+    data = order.index(cell.data) if cell.data in order else len(order)
+    epsilon = float("inf") if cell.epsilon is None else cell.epsilon
+    method = _place_of_method(cell.method)
+    rest = cell.profile, cell.epochs, cell.split or 0, cell.options
+    return data, cell.data, cell.hidden, epsilon, method, *rest
+
+
+def _place_of_method(name: str) -> tuple[int, str]:
+    order = list(METHOD_NAMES)
+    return (order.index(name) if name in order else len(order)), name
+
+
+def _place_of_run(result: Result) -> tuple[Any, ...]:
+    return *_place(result.run.cell), result.run.seed
+
+
+def _dark(colour: str) -> str:
+    """The same hue on a dark page; greys change sides, so that black is seen.
+
+    >>> _dark("#000000"), _dark("#0072B2")
+    ('#ebebeb', '#56b3e7')
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, light, strength = colorsys.rgb_to_hls(red, green, blue)
+    light = 0.92 - 0.5 * light if strength == 0 else 0.5 + 0.35 * light
+    shares = colorsys.hls_to_rgb(hue, light, 0.75 * strength)
+    return "#" + "".join(f"{round(255 * share):02x}" for share in shares)

@@ -1,0 +1,237 @@
+"""The words and own tables of the results page: what was run, and what came of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from html import escape
+from statistics import fmean, pstdev
+
+from cofire.lab.experiments import Cell, Result
+from cofire.lab.experiments.labels import options_text
+from cofire.lab.names import DATA_NAMES, data_name, method_name
+from cofire.lab.report.results_cells import (
+    Cells,
+    is_dense,
+    n_data_sets,
+    task_of_cell,
+    tasks,
+)
+from cofire.lab.report.results_receipts import machine_text
+from cofire.lab.report.results_tables import MISSING, Shown, sortable
+
+SCORES = {"classification": "accuracy %", "regression": "R²"}
+
+
+def lead(cells: Cells) -> str:
+    """One sentence on what there is, one on what a score is."""
+    if not cells:
+        return "No run has finished yet."
+    runs = [result.run for own in cells.values() for result in own]
+    methods = {cell.method for cell in cells}
+    kinds = {"classification": "the test accuracy", "regression": "R² of the test rows"}
+    score = " or, for quantities, ".join(kinds[task] for task in sorted(tasks(cells)))
+    house = any(run.profile == "house" for run in runs)
+    last = " (profile house: at the last epoch)" if house else ""
+    return (
+        f"{_counted(len(runs), 'run')} of {_counted(len(methods), 'method')} on "
+        f"{_counted(n_data_sets(runs), 'data set')}, each with three hidden layers. A "
+        f"score is {score}, at the epoch that the validation rows chose{last}; test "
+        "rows choose nothing."
+    )
+
+
+def facts(results: Sequence[Result], cells: Cells) -> str:
+    """How much was run, by what, on what."""
+    seeds = [len(own) for own in cells.values()] or [0]
+    hours = sum(result.seconds for result in results) / 3600
+    versions = Counter(result.cofire for result in results)
+    machines = Counter(machine_text(result.machine) for result in results)
+    days = sorted(result.finished[:10] for result in results if result.finished)
+    counts = {
+        "runs": f"{len(results):,}",
+        "data sets": str(n_data_sets(result.run for result in results)),
+        "methods": str(len({cell.method for cell in cells})),
+        "cells": f"{len(cells):,}",
+        "seeds a cell": "–".join(map(str, sorted({min(seeds), max(seeds)}))),
+        "hours of runs": f"{hours:,.1f}",
+    }
+    tiles = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
+        for name, value in counts.items()
+    )
+    origins = {
+        "cofire": _shares(versions),
+        "machines": _shares(machines),
+        "finished": " to ".join(dict.fromkeys(days[:1] + days[-1:])) or MISSING,
+    }
+    lines = "".join(
+        f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in origins.items()
+    )
+    return f'<dl class="tiles">{tiles}</dl><dl class="origins">{lines}</dl>'
+
+
+def _shares(counts: Counter[str]) -> str:
+    if len(counts) == 1:
+        return escape(next(iter(counts)) or MISSING)
+    return "<br>".join(
+        f"{escape(text or MISSING)} <small>({_counted(n, 'run')})</small>"
+        for text, n in counts.most_common()
+    )
+
+
+def missing_list(missing: Sequence[str]) -> str:
+    """What has not been run yet; folded where it is much."""
+    if not missing:
+        return ""
+    items = "".join(f"<li>{escape(line)}</li>" for line in missing)
+    return (
+        f'<details class="missing"{" open" if len(missing) <= 6 else ""}><summary>'
+        f"Not run yet: {_counted(len(missing), 'entry', 'entries')}</summary>"
+        f"<ul>{items}</ul></details>"
+    )
+
+
+def best_table(cells: Cells, methods: Mapping[str, int]) -> str:
+    """One row for what can be compared: the best sparse cell beside the best dense one.
+
+    Cells with few seeds are left out: the best of many by luck would be one of them.
+    """
+    groups: dict[tuple[str, str], dict[Cell, Sequence[Result]]] = {}
+    places = {data: i for i, data in enumerate(dict.fromkeys(c.data for c in cells))}
+    # Data sets as they come; of each, the paper's rows and the longest runs first.
+    for cell, found in sorted(
+        cells.items(),
+        key=lambda item: (
+            places[item[0].data],
+            -1 if item[0].split is None else item[0].split,
+            -item[0].epochs,
+            item[0].profile,
+        ),
+    ):
+        groups.setdefault((cell.data, _conditions(cell)), {})[cell] = found
+    score = _score_column(cells)
+    rows = []
+    for (data, conditions), own in groups.items():
+        enough = max(map(len, own.values())) / 2
+        full = {cell: found for cell, found in own.items() if len(found) >= enough}
+        sparse = _highest({c: r for c, r in full.items() if not is_dense(c)})
+        dense = _highest({c: r for c, r in full.items() if is_dense(c)})
+        nothing = Shown(MISSING)
+        of_sparse = _best_of(*sparse, methods, score) if sparse else [nothing] * 5
+        row = [Shown(data_name(data)), *of_sparse[:2], Shown(conditions)]
+        row += of_sparse[2:]
+        row += [_score(dense[1], score) if dense else nothing]
+        row += [_lead_of(sparse[1], dense[1])] if sparse and dense else [nothing]
+        rows.append(row)
+    columns = ["data set", "best sparse", score, "runs of", "n", "ε", "density %"]
+    columns += ["best dense", "above dense"]
+    return sortable(columns, rows, "Best method of each data set")
+
+
+def cell_table(cells: Cells, methods: Mapping[str, int]) -> str:
+    """One row a cell."""
+    several = len({rows_text(cell) for cell in cells}) > 1
+    score = _score_column(cells)
+    columns = ["data set", "method", "n", "ε", "profile"] + ["rows"] * several
+    columns += [score, "seeds", "best epoch", "seconds a run", "connections"]
+    rows = [
+        [
+            Shown(data_name(cell.data)),
+            _method(cell, methods),
+            *_setting(cell),
+            Shown(cell.profile),
+            *[Shown(rows_text(cell))] * several,
+            _score(results, score),
+            Shown(str(len(results)), len(results)),
+            _average((r.best_epoch for r in results), ".0f"),
+            _seconds(results),
+            _average((r.connections for r in results), ",.0f"),
+            _average((100 * r.density for r in results), ".3g"),
+        ]
+        for cell, results in cells.items()
+    ]
+    return sortable([*columns, "density %"], rows, "Every cell", "tall")
+
+
+def rows_text(cell: Cell) -> str:
+    """How often which rows were learnt from."""
+    part = "" if cell.split is None else f", split {cell.split}"
+    return f"{cell.epochs} epochs{part}"
+
+
+def _conditions(cell: Cell) -> str:
+    """What runs must have in common for their scores to be compared."""
+    if cell.split is not None:
+        rows = f"random split {cell.split}"
+    else:
+        rows = "paper's split" if cell.data in DATA_NAMES else "a split a seed"
+    return f"{cell.epochs} epochs, {cell.profile}, {rows}"
+
+
+def _score_column(cells: Cells) -> str:
+    """What a column of scores is called; where kinds are mixed, cells say it."""
+    kinds = tasks(cells) or {"classification"}
+    return SCORES[kinds.pop()] if len(kinds) == 1 else "score"
+
+
+def _best_of(
+    cell: Cell, results: Sequence[Result], methods: Mapping[str, int], column: str
+) -> list[Shown]:
+    density = _average((100 * r.density for r in results), ".3g")
+    score = replace(_score(results, column), strong=True)
+    return [_method(cell, methods), score, *_setting(cell), density]
+
+
+def _method(cell: Cell, methods: Mapping[str, int]) -> Shown:
+    options = options_text(cell.options)
+    name = method_name(cell.method) + (f" ({options})" if options else "")
+    return Shown(name, method=methods[cell.method])
+
+
+def _setting(cell: Cell) -> list[Shown]:
+    epsilon = MISSING if cell.epsilon is None else f"{cell.epsilon:g}"
+    return [
+        Shown(str(cell.hidden), cell.hidden),
+        Shown(epsilon, cell.epsilon),
+    ]
+
+
+def _score(results: Sequence[Result], column: str) -> Shown:
+    """Mean and spread, in per cent or as R²; named where the column does not."""
+    is_share = task_of_cell(results) == "classification"
+    unit, form = (100, ".1f") if is_share else (1, ".3f")
+    scores = [unit * result.score for result in results]
+    text = format(fmean(scores), form)
+    text += f" ± {pstdev(scores):{form}}" if len(scores) > 1 else ""
+    if column == "score":
+        text = f"{text} %" if is_share else f"R² {text}"
+    return Shown(text, fmean(scores))
+
+
+def _lead_of(sparse: Sequence[Result], dense: Sequence[Result]) -> Shown:
+    difference = _mean(sparse) - _mean(dense)
+    if task_of_cell(sparse) == "regression":
+        return Shown(f"{difference:+.3f}", difference)
+    return Shown(f"{100 * difference:+.1f} points", 100 * difference)
+
+
+def _average(values: Iterable[float], form: str) -> Shown:
+    mean = fmean(values)
+    return Shown(format(mean, form), mean)
+
+
+def _seconds(results: Sequence[Result]) -> Shown:
+    mean = fmean(result.seconds for result in results)
+    return Shown(f"{mean:.3g}" if mean < 100 else f"{mean:,.0f}", mean)
+
+
+def _mean(results: Sequence[Result]) -> float:
+    return fmean(result.score for result in results)
+
+
+def _highest(cells: Cells) -> tuple[Cell, Sequence[Result]] | None:
+    return max(cells.items(), key=lambda item: _mean(item[1]), default=None)
+
+
+def _counted(n: int, thing: str, things: str = "") -> str:
+    return f"{n:,} {thing if n == 1 else things or thing + 's'}"

@@ -1,0 +1,1 @@
+"""CTRE (Atashgahi et al., 2022): grow where two neurons fire alike."""

@@ -1,0 +1,1 @@
+"""Files that last: models, checkpoints, and how they are written."""

@@ -1,0 +1,253 @@
+"""The file of a model: safetensors with canonical JSON in its metadata.
+
+The format is simple enough to be written and read here; the package of that name ends
+the process where there is too little memory.
+
+Whatever a file contains, reading it runs no code and ends with the document and its
+arrays, or with a `ModelFormatError`. Whatever happens while writing, the path holds the
+old file or the whole new one.
+"""
+
+import hashlib
+import json
+import os
+import stat
+from io import BufferedReader
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cofire.errors import ModelFormatError
+from cofire.persistence.values import canonical
+
+FORMAT = 1
+Path = str | PathLike[str]
+Document = dict[str, Any]
+
+_KEY = "cofire"  # one key only: safetensors keeps several in no fixed order
+_MAX_HEADER = 100_000_000  # safetensors' own limit
+_DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
+_ENTRY = {"dtype", "shape", "data_offsets"}
+
+
+def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> None:
+    """Write the file; equal contents give equal bytes."""
+    document = document | {
+        "format": FORMAT,
+        "tensors": {name: _sha256(array.data) for name, array in tensors.items()},
+    }
+    document["sha256"] = _sha256(canonical(document).encode())
+    header, arrays = _laid_out(canonical(document), tensors)
+    if len(header) > _MAX_HEADER or _is_too_rich(header.decode("ascii")):
+        raise ValueError("the model's history is too long for a model file.")
+    length = len(header).to_bytes(8, "little")
+    _replace(os.path.realpath(path), [length, header, *arrays])
+
+
+def _laid_out(
+    description: str, tensors: dict[str, np.ndarray]
+) -> tuple[bytes, list[np.ndarray]]:
+    """The header, and the arrays in the order in which they follow it."""
+
+    def place(name: str) -> tuple[int, str, str]:  # long numbers first: all are aligned
+        return -tensors[name].itemsize, tensors[name].dtype.kind, name
+
+    names = sorted(tensors, key=place)
+    header: Document = {"__metadata__": {_KEY: description}}
+    end = 0
+    for name in names:
+        array = tensors[name]
+        start, end = end, end + array.nbytes
+        header[name] = {
+            "dtype": f"{array.dtype.kind.upper()}{8 * array.itemsize}",
+            "shape": list(array.shape),
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    padded = text.ljust(-(-len(text) // 8) * 8)
+    return padded, [tensors[name] for name in names]
+
+
+def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
+    """Read a file that `write` wrote, every checksum compared.
+
+    Nothing is believed before it was checked: a tensor gets memory only once the file
+    is known to be as long as its header says.
+    """
+    path = os.fspath(path)
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise ModelFormatError(f"{path}: not a regular file.")
+        try:
+            header, n_before = _read_header(file, status.st_size)
+            document = _document(header.pop("__metadata__", None))
+            places = _places(header, document["tensors"], status.st_size - n_before)
+            tensors = {
+                place.name: _read_array(file, place, document["tensors"][place.name])
+                for place in places
+            }
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            raise ModelFormatError(f"{path}: {reason(error)}") from error
+    return document, tensors
+
+
+def reason(error: Exception) -> str:
+    """What an error says, cut short: part of it may come from a file."""
+    text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+    return text if len(text) <= 300 else f"{text[:300]} ..."
+
+
+class _Place(NamedTuple):
+    """Where in the file an array lies, counted from the end of the header."""
+
+    start: int
+    stop: int
+    name: str
+    dtype: str
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open at once even a pipe that nobody writes to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _read_header(file: BufferedReader, size: int) -> tuple[Document, int]:
+    """The header, and where it ends."""
+    start = file.read(8)
+    length = int.from_bytes(start, "little")
+    if len(start) < 8 or length > min(size - 8, _MAX_HEADER):
+        raise ValueError("not a cofire model, or cut off: its header would not fit.")
+    try:
+        text = file.read(length).decode("ascii")
+        if _is_too_rich(text):
+            raise ValueError("its header holds too many values")
+        header = json.loads(text, object_pairs_hook=_without_duplicates)
+    except ValueError as error:
+        raise ValueError(f"not a cofire model: {error}") from error
+    if not isinstance(header, dict):
+        raise ValueError("not a cofire model: no safetensors header.")
+    return header, 8 + length
+
+
+def _is_too_rich(text: str) -> bool:
+    """Whether a JSON text may hold more values than a model's description has.
+
+    They take memory, and a short text may hold many: [[],[],[]] takes twenty times its
+    length. A million names of features take eleven times theirs.
+    """
+    most = (
+        4 * len(text)  # one wide character widens its string
+        + 72 * text.count(",")
+        + 96 * text.count("[")
+        + 320 * text.count("{")
+    )
+    return most > max(12_000_000, 16 * len(text))
+
+
+def _document(metadata: Any) -> Document:
+    if not isinstance(metadata, dict) or not isinstance(metadata.get(_KEY), str):
+        raise ValueError("a safetensors file, but not a cofire model.")
+    text = metadata[_KEY]
+    document = dict(json.loads(text))
+    version = document["format"]
+    if type(version) is int and version > FORMAT:
+        raise ValueError(
+            f"written by a newer cofire ({document.get('cofire')}, format "
+            f"{version}); this one reads up to format {FORMAT}."
+        )
+    if version != FORMAT or canonical(document) != text:
+        raise ValueError("its description is not as cofire writes it.")
+    sha256 = document.pop("sha256")
+    if sha256 != _sha256(canonical(document).encode()):
+        raise ValueError("the checksum of its description differs.")
+    if not isinstance(document["tensors"], dict):
+        raise ValueError("its description has no list of tensors.")
+    return document
+
+
+def _places(header: Document, listed: Document, n_bytes: int) -> list[_Place]:
+    """Where the tensors lie: one after the other, from the first byte to the last."""
+    if header.keys() != listed.keys():
+        raise ValueError("its tensors are not those it lists.")
+    places = sorted(_place(name, entry) for name, entry in header.items())
+    end = 0
+    for place in places:
+        if place.start != end:
+            raise ValueError(f"tensor {place.name} does not follow the one before it.")
+        end = place.stop
+    if end != n_bytes:
+        raise ValueError(f"cut off, or more than a model: {end} bytes, not {n_bytes}.")
+    return places
+
+
+def _place(name: str, entry: Any) -> _Place:
+    if not isinstance(entry, dict) or entry.keys() != _ENTRY:
+        raise ValueError(f"tensor {name} is not described as it should be.")
+    dtype, shape, offsets = (entry[key] for key in ("dtype", "shape", "data_offsets"))
+    if dtype not in _DTYPES or not _whole(shape, 1):
+        raise ValueError(f"tensor {name} has a wrong dtype or shape.")
+    if not _whole(offsets, 2):
+        raise ValueError(f"tensor {name} has wrong offsets.")
+    start, stop = offsets
+    if stop - start != shape[0] * np.dtype(_DTYPES[dtype]).itemsize:
+        raise ValueError(f"tensor {name} has not as many bytes as its shape says.")
+    return _Place(start, stop, name, _DTYPES[dtype])
+
+
+def _whole(values: Any, n: int) -> bool:
+    """Whether it is a list of n whole numbers from 0."""
+    return (
+        isinstance(values, list)
+        and len(values) == n
+        and all(type(value) is int and value >= 0 for value in values)
+    )
+
+
+def _read_array(file: BufferedReader, place: _Place, sha256: str) -> np.ndarray:
+    raw = np.empty(place.stop - place.start, dtype=np.uint8)
+    if file.readinto(raw.data) != len(raw):
+        raise ValueError("cut off while it was read.")
+    if _sha256(raw.data) != sha256:
+        raise ValueError(f"the checksum of tensor {place.name} differs.")
+    return raw.view(place.dtype)
+
+
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> Document:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a key stands twice")
+    return result
+
+
+def _sha256(content: Any) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _replace(path: str, parts: list[Any]) -> None:
+    """Put the parts in a row at path, in one step that survives a power cut."""
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            for part in parts:
+                file.write(part)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have what was added to a folder survive a power cut."""
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

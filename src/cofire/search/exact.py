@@ -1,0 +1,21 @@
+"""Exact: all pairs, by all rows."""
+
+from dataclasses import dataclass
+
+from cofire import engine
+from cofire.search.strategy import Found, Rarity, Similarity
+
+
+@dataclass(frozen=True)
+class Exact(Similarity):
+    """The very best places; the price is a product of all pairs over all rows."""
+
+    def find(
+        self,
+        search: engine.PairSearch,
+        rarity: Rarity | None,
+        factor: list[int] | None,
+    ) -> Found:
+        """Find the best places."""
+        places, _, multiply_adds = engine.best_places(search)
+        return Found(places, multiply_adds=multiply_adds)

@@ -1,0 +1,55 @@
+"""Linear: pairs whose neurons have a hash in common, for layers of any width."""
+
+from dataclasses import dataclass, replace
+
+from cofire import engine
+from cofire.core.random import stream
+from cofire.search.strategy import Found, Rarity, Similarity, sample_rows
+from cofire.topology.indices import merge
+from cofire.topology.select import random_others
+
+SAMPLE = 2048
+
+
+@dataclass(frozen=True)
+class Linear(Similarity):
+    """Good places at a price that follows neurons and connections, not pairs.
+
+    tables: how often neurons are hashed anew; more tables find more of the best.
+    """
+
+    tables: int = 8
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tables, int) or self.tables < 1:
+            raise ValueError(
+                f"tables must be a whole number from 1 on, got {self.tables!r}"
+            )
+
+    def find(
+        self,
+        search: engine.PairSearch,
+        rarity: Rarity | None,
+        factor: list[int] | None,
+    ) -> Found:
+        """Find places; where too few pairs met, random ones join them.
+
+        Not behind a gate: there the places that are missing are missing.
+        """
+        sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
+        places, multiply_adds = engine.hashed_places(
+            replace(search, row_ids=sample_ids),
+            row_share=row_share,
+            n_tables=self.tables,
+        )
+        layers = search.network.layers
+        for i, (layer, kept, n) in enumerate(
+            zip(layers, search.kept, search.n_wanted, strict=True)
+        ):
+            if search.gate is not None and search.gate[i] is not None:
+                continue
+            rng = stream(search.seed, "race", layer=i, epoch=search.epoch)
+            taken, n_missing = merge(places[i], kept), n - len(places[i])
+            new = random_others(taken, layer.n_in * layer.n_out, n_missing, rng)
+            places[i] = merge(places[i], new)
+        return Found(places, multiply_adds=multiply_adds)

@@ -1,0 +1,1 @@
+"""The loop of epochs, and what happens in it."""

@@ -1,0 +1,123 @@
+"""What a network costs: connections, multiply-adds, bytes; counted, not guessed."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from cofire.core.network import SparseNetwork
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a fit cost, beside its dense twin (the same sizes, every connection there).
+
+    Bytes are those of the model: a float32 per weight and bias, and for the sparse one
+    an int32 index per connection and an int64 pointer per neuron. Multiply-adds are
+    those of one prediction; a training step does about three times as many.
+    `capped_layers` are those with every connection, the first layer being 0; in print
+    it is layer 1.
+    """
+
+    connections: int
+    dense_connections: int
+    bytes: int
+    dense_bytes: int
+    multiply_adds: int
+    dense_multiply_adds: int
+    epochs: int
+    train_seconds: float
+    rewire_seconds: float
+    evaluate_seconds: float
+    capped_layers: tuple[int, ...]
+    simd_level: str
+    threads: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a plain dict, for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        def line(name: str, ours: int, dense: int) -> str:
+            ratio = f"{_ratio(ours, dense):>16}"
+            return f"{name:<14}{ours:>14,}{dense:>16,}{ratio}"
+
+        seconds = (
+            f"{self.train_seconds:.2f} s training, "
+            f"{self.rewire_seconds:.2f} s rewiring, "
+            f"{self.evaluate_seconds:.2f} s evaluation"
+        )
+        capped = ", ".join(str(i + 1) for i in self.capped_layers) or "none"
+        return "\n".join(
+            [
+                f"{'':<14}{'this model':>14}{'dense twin':>16}",
+                line("connections", self.connections, self.dense_connections),
+                line("bytes", self.bytes, self.dense_bytes),
+                line("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
+                f"{self.epochs} epochs: {seconds}",
+                f"{self.threads} threads, SIMD level {self.simd_level}, "
+                f"layers with every connection: {capped}",
+            ]
+        )
+
+
+def _ratio(ours: int, dense: int) -> str:
+    """Say how many times less, or more, it is.
+
+    >>> [_ratio(*pair) for pair in [(10, 25), (25, 24), (30, 10)]]
+    ['2.5 x less', 'about the same', '3.0 x more']
+    """
+    less, more = f"{dense / ours:.1f}", f"{ours / dense:.1f}"
+    if "1.0" in (less, more):
+        return "about the same"
+    return f"{less} x less" if ours < dense else f"{more} x more"
+
+
+def epoch_multiply_adds(model: Any, n_rows: int) -> list[float]:
+    """Multiply-adds of training and growing, for each epoch of a fitted estimator.
+
+    What a search for places did stands in `history_`.
+    """
+    training = training_multiply_adds(model.network_.n_connections, n_rows)
+    return [
+        training + (record.get("search_multiply_adds") or 0)
+        for record in model.history_
+    ]
+
+
+def training_multiply_adds(connections: int, n_rows: int) -> float:
+    """Three for each connection and row: forward, backward to weights and inputs."""
+    return 3.0 * connections * n_rows
+
+
+def receipt(
+    network: SparseNetwork,
+    history: list[dict[str, Any]],
+    *,
+    simd_level: str,
+    threads: int,
+) -> Receipt:
+    """Add up what the network takes and what its history spent."""
+    neurons = sum(layer.n_out for layer in network.layers)
+    connections = network.n_connections
+    places = sum(layer.n_in * layer.n_out for layer in network.layers)
+    pointers = neurons + len(network.layers)
+
+    def seconds(phase: str) -> float:
+        return sum(record[phase] for record in history)
+
+    return Receipt(
+        connections=connections,
+        dense_connections=places,
+        bytes=8 * connections + 8 * pointers + 4 * neurons,
+        dense_bytes=4 * (places + neurons),
+        multiply_adds=connections,
+        dense_multiply_adds=places,
+        epochs=len(history),
+        train_seconds=seconds("train_seconds"),
+        rewire_seconds=seconds("rewire_seconds"),
+        evaluate_seconds=seconds("evaluate_seconds"),
+        capped_layers=tuple(
+            i for i, layer in enumerate(network.layers) if layer.is_full
+        ),
+        simd_level=simd_level,
+        threads=threads,
+    )

@@ -1,0 +1,61 @@
+#include "training/augmentation.hpp"
+
+#include <algorithm>
+
+namespace cofire {
+
+void Augmentation::gather(const Rows& rows, const Kernels& kernels, const int64_t* ids, int n,
+                          int n8, const int32_t* destination, float* scratch, float* tile) const {
+    if (rows.kind == Rows::Kind::bytes) {
+        const uint8_t* pointers[kMaxTile];
+        copy_images(rows.bytes, ids, n, reinterpret_cast<uint8_t*>(scratch), pointers);
+        std::fill(pointers + n, pointers + n8 * 8, pointers[0]);
+        kernels.gather_bytes(n8, rows.n_features, pointers, rows.scale, rows.offset, destination,
+                             tile);
+    } else {
+        const float* pointers[kMaxTile];
+        copy_images(rows.floats, ids, n, scratch, pointers);
+        std::fill(pointers + n, pointers + n8 * 8, pointers[0]);
+        kernels.gather_floats(n8, rows.n_features, pointers, pointers, destination, tile);
+    }
+}
+
+// The images of n rows as they are seen, one behind the other, and where each is.
+template <class T>
+void Augmentation::copy_images(const T* values, const int64_t* ids, int n, T* to,
+                               const T** pointers) const {
+    const Lots lots(seed, kStream, epoch);
+    const auto within = [&](int64_t place, int64_t most) {  // -most … most
+        return static_cast<int64_t>(uint64_t{lots.of(place)} * (2 * most + 1) >> 32) - most;
+    };
+    const int64_t line = width * channels;
+    for (int s = 0; s < n; s++) {
+        const T* image = values + ids[s] * height * line;
+        const bool flipped = flip && lots.of(3 * ids[s]) % 2 == 1;
+        const int64_t down = within(3 * ids[s] + 1, max_down);
+        const int64_t right = within(3 * ids[s] + 2, max_right);
+        pointers[s] = to;
+        for (int64_t y = 0; y < height; y++, to += line)
+            copy_line(image + std::clamp<int64_t>(y - down, 0, height - 1) * line, flipped, right,
+                      to);
+    }
+}
+
+// Pixel x of `to` is pixel x - right of `from`, counted from the other end where flipped; beyond
+// an edge it is the edge's pixel.
+template <class T>
+void Augmentation::copy_line(const T* from, bool flipped, int64_t right, T* to) const {
+    const int64_t first = std::max<int64_t>(right, 0), last = std::min(width, width + right);
+    if (flipped) {
+        const T* pixel = from + (width - 1 - (first - right)) * channels;
+        for (int64_t x = first; x < last; x++, pixel -= channels)
+            for (int64_t c = 0; c < channels; c++) to[x * channels + c] = pixel[c];
+    } else {
+        std::copy_n(from + (first - right) * channels, (last - first) * channels,
+                    to + first * channels);
+    }
+    for (int64_t k = first * channels - 1; k >= 0; k--) to[k] = to[k + channels];
+    for (int64_t k = last * channels; k < width * channels; k++) to[k] = to[k - channels];
+}
+
+}  // namespace cofire
