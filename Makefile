@@ -10,6 +10,8 @@ ifeq ($(origin CXX),default)
   CXX := $(firstword $(foreach name,c++ g++ clang++,$(shell command -v $(name))) c++)
 endif
 export CXX
+# ON: a warning of the C++ compiler is an error, as in .ci/run.
+WERROR ?= OFF
 
 DEMO_EXTRAS := [plot,data]
 START := $(shell date +%s)
@@ -158,7 +160,7 @@ endef
 	$(call install,.venv-sanitize-threads,[test])
 
 build/wheel/ready: $(SOURCES) .venv-build/ready
-	$(call build,wheel)
+	$(call build,wheel,--config-settings cmake.define.COFIRE_WERROR=$(WERROR))
 
 # $(call build_sanitized,name,library,sanitizers)
 define build_sanitized

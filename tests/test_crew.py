@@ -9,15 +9,20 @@ import pytest
 
 SOURCE = Path(__file__).parent / "native" / "crew.cpp"
 HEADERS = Path(__file__).parents[1] / "src" / "native"
+WARNINGS = ["-Wall", "-Wextra", "-Wshadow"]
+if os.environ.get("WERROR") == "ON":
+    WARNINGS.append("-Werror")
 
 
 def built(program, *options):
     compiler = shutil.which(os.environ.get("CXX", "c++"))
     if compiler is None:
         pytest.skip("no C++ compiler")
-    command = [compiler, "-std=c++20", "-O1", "-pthread", f"-I{HEADERS}", *options]
+    command = [compiler, "-std=c++20", "-O1", "-pthread", f"-I{HEADERS}", *WARNINGS]
     done = subprocess.run(
-        [*command, str(SOURCE), "-o", str(program)], text=True, stderr=subprocess.PIPE
+        [*command, *options, str(SOURCE), "-o", str(program)],
+        text=True,
+        stderr=subprocess.PIPE,
     )
     return program if done.returncode == 0 else pytest.fail(done.stderr)
 

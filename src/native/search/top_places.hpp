@@ -17,8 +17,8 @@ namespace cofire {
 struct Candidate {
     uint64_t key;
     int64_t place;
-    Candidate(uint32_t rank, uint32_t lot, int64_t place)
-        : key(uint64_t{rank} << 32 | lot), place(place) {}
+    Candidate(uint32_t rank, uint32_t lot, int64_t at)
+        : key(uint64_t{rank} << 32 | lot), place(at) {}
     bool operator<(const Candidate& other) const {  // comes before
         return key != other.key ? key > other.key : place < other.place;
     }

@@ -61,8 +61,8 @@ float Rows::tile_value(int64_t id, int64_t f) const {
 
 // The numbers of a feature reach from its smallest value to its largest, and 0 is among them. Steps
 // are powers of 2: what is 0 stays 0, and whole numbers stay what they are.
-void Rows::copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, uint16_t* tiles,
-                         float* step, int32_t* zero) const {
+void Rows::copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, uint16_t* to_tiles,
+                         float* to_step, int32_t* to_zero) const {
     constexpr double kMost = 65535.0;
     std::vector<int32_t> destination(n_features);
     std::iota(destination.begin(), destination.end(), 0);
@@ -98,20 +98,20 @@ void Rows::copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, 
         int exponent = 0;
         std::frexp(range / kMost, &exponent);  // range / kMost < 2^exponent
         exponent = std::clamp(exponent, -120, 120);
-        step[f] = std::ldexp(1.0f, exponent);
+        to_step[f] = std::ldexp(1.0f, exponent);
         per_step[f] = std::ldexp(1.0f, -exponent);
-        zero[f] = static_cast<int32_t>(-low[f] * static_cast<double>(per_step[f]) + 0.5);
+        to_zero[f] = static_cast<int32_t>(-low[f] * static_cast<double>(per_step[f]) + 0.5);
     }
     each_tile([&](int64_t t, int64_t stride) {
         for (int64_t f = 0; f < n_features; f++) {
-            uint16_t* to = tiles + (t * n_features + f) * kMaxTile;
-            const float scale = per_step[f], half_up = static_cast<float>(zero[f]) + 0.5f;
+            uint16_t* to = to_tiles + (t * n_features + f) * kMaxTile;
+            const float factor = per_step[f], half_up = static_cast<float>(to_zero[f]) + 0.5f;
             for (int64_t s = 0; s < stride; s++) {
-                float q = tile[f * stride + s] * scale + half_up;
+                float q = tile[f * stride + s] * factor + half_up;
                 q = q < 65535.0f ? q : 65535.0f;
                 to[s] = static_cast<uint16_t>(static_cast<int32_t>(q > 0.0f ? q : 0.0f));
             }
-            std::fill(to + stride, to + kMaxTile, static_cast<uint16_t>(zero[f]));
+            std::fill(to + stride, to + kMaxTile, static_cast<uint16_t>(to_zero[f]));
         }
     });
 }

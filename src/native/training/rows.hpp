@@ -37,8 +37,8 @@ struct Rows {
     float tile_value(int64_t id, int64_t feature) const;
 
     // Fills in a copy of these rows as tiles: row k of it is row ids[k].
-    void copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, uint16_t* tiles,
-                       float* step, int32_t* zero) const;
+    void copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, uint16_t* to_tiles,
+                       float* to_step, int32_t* to_zero) const;
 
     // Makes a tile of sparse rows zero again, touching only what gather filled in.
     void clear(const int64_t* ids, int n, int n8, const int32_t* destination, float* tile) const;
