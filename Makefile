@@ -19,6 +19,7 @@ PIP := python -m pip -qq --disable-pip-version-check
 # Folders are in it too: a module that was removed must leave the wheel.
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
+C_SOURCES := $(wildcard src/native/*/*.[ch]pp tests/native/*.cpp tests/native/*.c)
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-slow reliability fuzz coverage mutate lint format bench sanitize \
@@ -32,8 +33,8 @@ help:
 	@echo "make fuzz         fuzz the reading of model files (RUNS=1000000)"
 	@echo "make coverage     how much of the Python code the tests run"
 	@echo "make mutate       small mistakes in the code: do the tests find them?"
-	@echo "make lint         ruff and mypy"
-	@echo "make format       ruff and, where it is installed, clang-format"
+	@echo "make lint         ruff, mypy and clang-format"
+	@echo "make format       ruff and clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
 	@echo "make sanitize     the native tests with the sanitizers for memory, undefined"
 	@echo "                  behaviour and threads (sanitize-memory, sanitize-threads: one part)"
@@ -79,11 +80,12 @@ lint: .venv-test/ready
 	.venv-test/bin/ruff check .
 	.venv-test/bin/ruff format --check .
 	.venv-test/bin/mypy
+	.venv-test/bin/clang-format --dry-run -Werror $(C_SOURCES)
 
 format: .venv-test/ready
 	.venv-test/bin/ruff check --fix .
 	.venv-test/bin/ruff format .
-	! command -v clang-format >/dev/null || clang-format -i src/native/*/*pp
+	.venv-test/bin/clang-format -i $(C_SOURCES)
 
 bench: .venv-bench/ready
 	.venv-bench/bin/python benchmarks/bench_epoch.py $(ARGS)
