@@ -47,14 +47,14 @@ static int fails_at(int fd, int can_do_half) {
 }
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-#define OPEN(name)                                       \
-    int name(const char* path, int flags, ...) {         \
-        va_list rest;                                    \
-        va_start(rest, flags);                           \
-        const mode_t mode = va_arg(rest, mode_t);        \
-        va_end(rest);                                    \
-        if (fails(path, 0)) return -1;                   \
-        return REAL(name)(path, flags, mode);            \
+#define OPEN(name)                                \
+    int name(const char* path, int flags, ...) {  \
+        va_list rest;                             \
+        va_start(rest, flags);                    \
+        const mode_t mode = va_arg(rest, mode_t); \
+        va_end(rest);                             \
+        if (fails(path, 0)) return -1;            \
+        return REAL(name)(path, flags, mode);     \
     }
 OPEN(open)
 OPEN(open64)
@@ -73,7 +73,5 @@ ssize_t write(int fd, const void* buffer, size_t n) {
 }
 
 int fsync(int fd) { return fails_at(fd, 0) ? -1 : REAL(fsync)(fd); }
-int rename(const char* from, const char* to) {
-    return fails(to, 0) ? -1 : REAL(rename)(from, to);
-}
+int rename(const char* from, const char* to) { return fails(to, 0) ? -1 : REAL(rename)(from, to); }
 int unlink(const char* path) { return fails(path, 0) ? -1 : REAL(unlink)(path); }

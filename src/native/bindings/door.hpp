@@ -14,8 +14,8 @@
 #include <thread>
 #include <vector>
 
-#include "training/epoch.hpp"
 #include "search/search.hpp"
+#include "training/epoch.hpp"
 
 namespace cofire {
 

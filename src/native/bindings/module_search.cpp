@@ -60,8 +60,8 @@ struct SearchCall {
     }
 
     bool is_drawn() const {
-        return request.sharpness > 0 ||
-               std::any_of(request.gate.begin(), request.gate.end(), [](double z) { return z >= 0; });
+        return request.sharpness > 0 || std::any_of(request.gate.begin(), request.gate.end(),
+                                                    [](double z) { return z >= 0; });
     }
 
     static void check_ids(const Array1<const int64_t>& ids, int64_t n_rows,
@@ -143,13 +143,14 @@ nb::object py_screened_places(nb::list layers, const std::string& activation,
     return nb::make_tuple(result.recall, result.factor, result.n_rows, result.multiply_adds);
 }
 
-nb::object py_hashed_places(nb::list layers, const std::string& activation, const std::string& output,
-                         const OwnedRows& rows, Array1<const int64_t> row_ids,
-                         std::optional<Array1<const float>> sample_weight, nb::list kept,
-                         nb::list places, const std::string& score, const std::string& ties,
-                         std::vector<double> gate, int sharpness, uint64_t seed, uint64_t epoch,
-                         std::optional<Array1<const float>> row_share, int64_t n_tables,
-                         int n_threads) {
+nb::object py_hashed_places(nb::list layers, const std::string& activation,
+                            const std::string& output, const OwnedRows& rows,
+                            Array1<const int64_t> row_ids,
+                            std::optional<Array1<const float>> sample_weight, nb::list kept,
+                            nb::list places, const std::string& score, const std::string& ties,
+                            std::vector<double> gate, int sharpness, uint64_t seed, uint64_t epoch,
+                            std::optional<Array1<const float>> row_share, int64_t n_tables,
+                            int n_threads) {
     const SearchCall call(layers, output, rows, row_ids, sample_weight, kept, places, score, ties,
                           gate, sharpness, seed, epoch);
     if (call.request.metric == Metric::gradient)

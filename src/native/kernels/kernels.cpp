@@ -13,7 +13,9 @@ namespace {
 
 // ---- from run-time numbers to compiled ones -------------------------------------------------
 
-template <int N> struct Constant { static constexpr int value = N; };
+template <int N> struct Constant {
+    static constexpr int value = N;
+};
 
 // Calls body(Constant<n>) for the n in 1 … 8 that is known only now.
 template <class Body> COFIRE_INLINE void with_constant(int n, Body body) {

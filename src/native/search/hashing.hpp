@@ -41,9 +41,9 @@ public:
                              plan_.sizes[layer], plan_.sizes[layer + 1]);
         // Where activations can be negative, opposite ones are alike as well.
         const bool last = layer + 1 == plan_.n_layers();
-        const bool both_signs =
-            layer == 0 || request_.metric == Metric::pearson ||
-            plan_.activation != Activation::relu || (last && loss_ == Loss::squared);
+        const bool both_signs = layer == 0 || request_.metric == Metric::pearson ||
+                                plan_.activation != Activation::relu ||
+                                (last && loss_ == Loss::squared);
         const int n_bits = bits_for(plan_.n_live[layer + 1]);
         if (n_wanted > 0 && plan_.n_live[layer] > 0 && plan_.n_live[layer + 1] > 0)
             for (int64_t table = 0; table < n_tables_ && !workers_.stopped(); table++) {

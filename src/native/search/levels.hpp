@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "training/plan.hpp"
 #include "search/ranking.hpp"
+#include "training/plan.hpp"
 
 namespace cofire {
 

@@ -90,8 +90,7 @@ inline double gate_of(const SearchRequest& request, int layer, int64_t n) {
 }
 
 inline bool is_cosine(Metric metric) {
-    return metric == Metric::cosine || metric == Metric::pearson ||
-           metric == Metric::lowest_cosine;
+    return metric == Metric::cosine || metric == Metric::pearson || metric == Metric::lowest_cosine;
 }
 
 // No pair with a silent neuron, whose product is 0, ranks higher.

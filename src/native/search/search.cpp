@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "search/all_pairs.hpp"
-#include "training/epoch.hpp"
 #include "search/hashing.hpp"
 #include "search/race.hpp"
 #include "search/sketch.hpp"
+#include "training/epoch.hpp"
 
 namespace cofire {
 namespace {
@@ -155,8 +155,8 @@ private:
     Workers workers_;
     int64_t centres_price_ = 0;
 
-    // The means of the neurons' signals over some rows, where correlations are looked for. Tiles are
-    // dealt into groups by their number, and the groups summed in their order.
+    // The means of the neurons' signals over some rows, where correlations are looked for. Tiles
+    // are dealt into groups by their number, and the groups summed in their order.
     void find_centres(const RowList& list) {
         if (request_.metric != Metric::pearson) return;
         const RowSignals rows = signals(list);
@@ -170,8 +170,7 @@ private:
                                [&](const Signals& signals) { groups[group].add(plan_, signals); });
         });
         for (int g = 1; g < kMaxGroups; g++) groups[0].join(groups[g]);
-        request_.centres =
-            Centres::of(plan_, groups[0].sums, groups[0].squares, groups[0].weight);
+        request_.centres = Centres::of(plan_, groups[0].sums, groups[0].squares, groups[0].weight);
         int64_t n_neurons = 0;
         for (int64_t n : plan_.n_live) n_neurons += n;
         centres_price_ = list.n * (rows.price(plan_.n_layers()) + n_neurons);

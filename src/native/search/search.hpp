@@ -33,8 +33,8 @@ struct SearchRequest {
     std::vector<int64_t> n_wanted;         // per layer; 0: the layer is left out
     Metric metric = Metric::cosine;
     Ties ties = Ties::random;
-    std::vector<double> gate;  // per layer: standard errors to exceed; < 0: none
-    int sharpness = 0;         // 0: the best; else a draw by this power of the score (draw.hpp)
+    std::vector<double> gate;      // per layer: standard errors to exceed; < 0: none
+    int sharpness = 0;             // 0: the best; else a draw by this power of the score (draw.hpp)
     Targets targets;               // for gradients
     uint64_t seed = 0, epoch = 0;  // of the lots that decide ties
     Centres centres;               // for correlations; found by the search itself
@@ -48,7 +48,8 @@ struct SearchResult {
 };
 
 // Per layer the n_wanted best places outside kept, of which there must be as many; fewer where too
-// few pass the gate. The same for any number of threads. interrupted() is asked now and then on the calling thread.
+// few pass the gate. The same for any number of threads. interrupted() is asked now and then on the
+// calling thread.
 SearchResult best_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
                          const Rows& rows, const SearchRequest& request, int n_threads,
                          const std::function<bool()>& interrupted);

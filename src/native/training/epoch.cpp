@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "threads/crew.hpp"
-#include "training/gradient_sums.hpp"
 #include "threads/interrupt_poll.hpp"
+#include "training/gradient_sums.hpp"
 #include "training/tile_space.hpp"
 
 namespace cofire {

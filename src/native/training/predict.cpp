@@ -2,8 +2,8 @@
 #include <atomic>
 
 #include "threads/crew.hpp"
-#include "training/epoch.hpp"
 #include "threads/interrupt_poll.hpp"
+#include "training/epoch.hpp"
 #include "training/tile_space.hpp"
 
 namespace cofire {
