@@ -47,7 +47,6 @@ KNOBS = {
     "init": {"init": "normal"},
     "shuffle": {"shuffle": True},
     "magnitude": {"method_options": {"drop_rule": "magnitude"}},
-    "decoupled": {"decoupled_decay": True},
 }
 
 

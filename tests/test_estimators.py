@@ -859,7 +859,6 @@ def test_warm_start_goes_on_for_as_many_epochs_again(of, method):
     [
         ("sgd", {"learning_rate_init": 0.001}),
         ("sgd", {"alpha": 0.1}),
-        ("sgd", {"decoupled_decay": True}),
         ("sgd", {"momentum": 0.5}),
         ("sgd", {"nesterovs_momentum": False}),
         ("adam", {"learning_rate_init": 0.001}),

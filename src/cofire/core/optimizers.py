@@ -28,9 +28,7 @@ class LayerState:
 class Optimizer:
     """What SGD and Adam share: the learning rate, the decay, and their moments.
 
-    `alpha` is lambda in lambda / 2 * ||W||^2, over weights and not biases. With
-    `decoupled_decay` every step instead takes the share `alpha` off weights and biases,
-    whatever the learning rate (as the SciPy implementation of SET does).
+    `alpha` is lambda in lambda / 2 * ||W||^2, over weights and not biases.
     """
 
     kind: ClassVar[str]
@@ -38,7 +36,6 @@ class Optimizer:
 
     learning_rate: float = 0.01
     alpha: float = 1e-4
-    decoupled_decay: bool = False
     steps_done: int = field(default=0, init=False)
     state: list[LayerState] = field(default_factory=list, init=False, repr=False)
 
@@ -74,11 +71,7 @@ class Optimizer:
 
     def settings(self) -> dict[str, float | bool]:
         """The numbers of the update rule, as the native engine takes them."""
-        return {
-            "learning_rate": self.learning_rate,
-            "alpha": self.alpha,
-            "decoupled_decay": self.decoupled_decay,
-        }
+        return {"learning_rate": self.learning_rate, "alpha": self.alpha}
 
 
 @dataclass

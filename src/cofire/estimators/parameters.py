@@ -273,7 +273,6 @@ class SparseMLPParameters(BaseEstimator):
         shared: dict[str, Any] = {
             "learning_rate": self.learning_rate_init,
             "alpha": self.alpha,
-            "decoupled_decay": self.decoupled_decay,
         }
         if self.solver == "adam":
             return Adam(
@@ -297,7 +296,7 @@ class SparseMLPParameters(BaseEstimator):
             max_epochs=self.max_iter,
             restore_best=self.restore_best,
             n_threads=n_threads(self.n_jobs),
-            alpha=0.0 if self.decoupled_decay else self.alpha,
+            alpha=self.alpha,
             similarity=make_similarity(self.similarity),
             augmentation=self.augmentation,
             input_dropout=float(self.input_dropout),

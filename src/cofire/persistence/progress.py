@@ -109,6 +109,7 @@ def _take_optimizer(
 ) -> Optimizer:
     known = OPTIMIZERS[plain["optimizer"]]
     settings = decode(plain["settings"])
+    settings.pop("decoupled_decay", None)  # files of earlier versions have it
     demand(settings.keys() <= field_names(known), "unknown settings of the optimiser")
     demand(
         all(type(value) in (bool, int, float) for value in settings.values()),

@@ -93,13 +93,12 @@ NB_MODULE(_native, m) {
         .def(
             "__init__",
             [](Optimizer* self, const std::string& kind, float learning_rate, float alpha,
-               bool decoupled_decay, float momentum, bool nesterov, float beta_1, float beta_2,
-               float epsilon, int64_t steps_done) {
+               float momentum, bool nesterov, float beta_1, float beta_2, float epsilon,
+               int64_t steps_done) {
                 if (kind != "sgd" && kind != "adam") throw nb::value_error("kind");
                 new (self) Optimizer{kind == "sgd" ? Optimizer::Kind::sgd : Optimizer::Kind::adam,
                                      learning_rate,
                                      alpha,
-                                     decoupled_decay,
                                      momentum,
                                      nesterov,
                                      beta_1,
@@ -107,9 +106,9 @@ NB_MODULE(_native, m) {
                                      epsilon,
                                      steps_done};
             },
-            nb::kw_only(), "kind"_a, "learning_rate"_a, "alpha"_a, "decoupled_decay"_a = false,
-            "momentum"_a = 0.0f, "nesterov"_a = false, "beta_1"_a = 0.9f, "beta_2"_a = 0.999f,
-            "epsilon"_a = 1e-8f, "steps_done"_a = 0)
+            nb::kw_only(), "kind"_a, "learning_rate"_a, "alpha"_a, "momentum"_a = 0.0f,
+            "nesterov"_a = false, "beta_1"_a = 0.9f, "beta_2"_a = 0.999f, "epsilon"_a = 1e-8f,
+            "steps_done"_a = 0)
         .def_ro("steps_done", &Optimizer::steps_done);
 
     nb::class_<Augmentation>(m, "Augmentation")

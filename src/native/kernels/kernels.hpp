@@ -29,12 +29,11 @@ struct Connections {
 struct SgdStep {
     float learning_rate, momentum;
     bool nesterov;
-    float l2;      // added to the gradient, times the weight
-    float shrink;  // decoupled: this share of the weight is taken off at each step
+    float l2;  // added to the gradient, times the weight
 };
 
 struct AdamStep {
-    float step_size, beta_1, beta_2, epsilon, l2, shrink;
+    float step_size, beta_1, beta_2, epsilon, l2;
 };
 
 // How `products` wants activations: in panels of a few neurons, whose columns (the rows of a

@@ -25,7 +25,7 @@ template <class F> COFIRE_INLINE void sgd_step(F g, F& w, F& v, const SgdStep& s
     g += step.l2 * old;
     v = step.momentum * v + g;
     const F move = step.nesterov ? g + step.momentum * v : v;
-    w = old - step.learning_rate * move - step.shrink * old;
+    w = old - step.learning_rate * move;
 }
 
 template <int Groups>
@@ -62,7 +62,7 @@ template <class F> COFIRE_INLINE void adam_step(F g, F& w, F& m, F& v, const Ada
     g += step.l2 * old;
     m = step.beta_1 * m + (1.0f - step.beta_1) * g;
     v = step.beta_2 * v + (1.0f - step.beta_2) * (g * g);
-    w = old - step.step_size * m / (square_root(v) + step.epsilon) - step.shrink * old;
+    w = old - step.step_size * m / (square_root(v) + step.epsilon);
 }
 
 template <int Groups>

@@ -320,11 +320,10 @@ private:
         const float* gradients[kMaxGroups];
         for (int g = 0; g < n_summands_; g++)
             gradients[g] = (chunk.bias ? sums_[g].bias : sums_[g].weights)[chunk.layer].data();
-        const float l2 = chunk.bias || optimizer_.decoupled_decay ? 0.0f : optimizer_.alpha;
-        const float shrink = optimizer_.decoupled_decay ? optimizer_.alpha : 0.0f;
+        const float l2 = chunk.bias ? 0.0f : optimizer_.alpha;
         if (optimizer_.kind == Optimizer::Kind::sgd) {
             const SgdStep step{optimizer_.learning_rate, optimizer_.momentum, optimizer_.nesterov,
-                               l2, shrink};
+                               l2};
             kernels_.sgd(chunk.begin, chunk.end, p.n_live, n_summands_, gradients, p.value.data(),
                          p.first.data(), step);
         } else {
@@ -332,12 +331,8 @@ private:
             const double size = optimizer_.learning_rate *
                                 std::sqrt(1.0 - std::pow(double(optimizer_.beta_2), t)) /
                                 (1.0 - std::pow(double(optimizer_.beta_1), t));
-            const AdamStep step{static_cast<float>(size),
-                                optimizer_.beta_1,
-                                optimizer_.beta_2,
-                                optimizer_.epsilon,
-                                l2,
-                                shrink};
+            const AdamStep step{static_cast<float>(size), optimizer_.beta_1, optimizer_.beta_2,
+                                optimizer_.epsilon, l2};
             kernels_.adam(chunk.begin, chunk.end, p.n_live, n_summands_, gradients, p.value.data(),
                           p.first.data(), p.second.data(), step);
         }

@@ -24,7 +24,6 @@ struct Batches {
 struct Optimizer {
     enum class Kind { sgd, adam } kind = Kind::sgd;
     float learning_rate = 0, alpha = 0;
-    bool decoupled_decay = false;
     float momentum = 0;  // sgd
     bool nesterov = false;
     float beta_1 = 0, beta_2 = 0, epsilon = 0;  // adam
