@@ -44,7 +44,7 @@ nb::object py_train_epoch(nb::list layers, const std::string& activation, const 
                     drop_last,
                     augmentation ? &*augmentation : nullptr,
                     largest_input,
-                    {input_dropout, seed, epoch}};
+                    {input_dropout, {seed, epoch}}};
 
     EpochResult result;
     {
@@ -117,7 +117,7 @@ NB_MODULE(_native, m) {
             [](Augmentation* self, int64_t height, int64_t width, int64_t channels,
                int64_t max_down, int64_t max_right, bool flip, uint64_t seed, uint64_t epoch) {
                 new (self)
-                    Augmentation{height, width, channels, max_down, max_right, flip, seed, epoch};
+                    Augmentation{height, width, channels, max_down, max_right, flip, {seed, epoch}};
             },
             nb::kw_only(), "height"_a, "width"_a, "channels"_a, "max_down"_a, "max_right"_a,
             "flip"_a, "seed"_a, "epoch"_a);

@@ -47,8 +47,7 @@ struct SearchCall {
         request.sharpness = sharpness;
         if (is_drawn() && request.metric != Metric::pearson)
             throw nb::value_error("gate, sharpness: only for correlations (pearson)");
-        request.seed = seed;
-        request.epoch = epoch;
+        request.random = {seed, epoch};
         for (std::size_t l = 0; l < views.size(); l++) {
             const char* expected = "a contiguous int64 array per layer";
             const auto out = exactly<Array1<int64_t>>(places[l], "places", expected);

@@ -92,9 +92,9 @@ void drop_values(int n8, int64_t n_rows, const uint32_t* key, const uint32_t* fa
     for (int64_t j = 0; j < n_rows; j++)
         for (int64_t s = 0; s < stride; s += kBlock) {
             float* x = tile + j * stride + s;
-            const Numbers lot =
+            const Numbers number =
                 *(const Numbers*)(factor + s) * key[j] + *(const Numbers*)(summand + s);
-            store(x, (Whole)lot < limit ? Block{} : load<Block>(x) * scale);
+            store(x, (Whole)number < limit ? Block{} : load<Block>(x) * scale);
         }
 }
 

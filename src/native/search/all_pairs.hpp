@@ -41,9 +41,9 @@ public:
           tile_size_(tile_size), workers_(workers), exact_(exact_sums),
           at_once_(source.n_samples() <= kChunk), floors_(plan.n_layers()) {
         for (int l = 0; l < plan_.n_layers(); l++) {
-            orders_.emplace_back(request.ties, Lots(request.seed, l, request.epoch), plan_.sizes[l],
-                                 plan_.sizes[l + 1]);
-            draws_.emplace_back(request.sharpness, request.seed, l, request.epoch);
+            orders_.emplace_back(request.ties, request.random.stream(Stream::ties, l),
+                                 plan_.sizes[l], plan_.sizes[l + 1]);
+            draws_.emplace_back(request.sharpness, request.random, l);
             above_.push_back(gate_of(request, l, source.n_samples()));
         }
         for (int t = 0; t < workers.n_threads(); t++) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "random/lots.hpp"
+#include "random/counter_random.hpp"
 
 namespace cofire {
 
@@ -13,12 +13,12 @@ namespace cofire {
 // draw (Efraimidis & Spirakis, 2006); the same whoever looks at which place when.
 class Draw {
 public:
-    Draw(int sharpness, uint64_t seed, int layer, uint64_t epoch)
-        : lots_(seed, kChances + static_cast<uint64_t>(layer), epoch), sharpness_(sharpness) {}
+    Draw(int sharpness, const RandomKey& random, int layer)
+        : numbers_(random.stream(Stream::draws, layer)), sharpness_(sharpness) {}
 
     // What the score comes to; 0 where that is surely not more than `low`.
     double operator()(double score, int64_t place, double low) const {
-        const double chance = (lots_.of(place) + 0.5) * 0x1p-32;  // exp(-E), and so >= 1 - E
+        const double chance = (numbers_.at(place) + 0.5) * 0x1p-32;  // exp(-E), and so >= 1 - E
         if (low > 0.0) {
             const double ratio = score / low;
             double most = 1.0;  // for E
@@ -29,8 +29,7 @@ public:
     }
 
 private:
-    static constexpr uint64_t kChances = uint64_t{3} << 28;  // streams beside the layers'
-    Lots lots_;
+    CounterRandom numbers_;
     int sharpness_;
 };
 

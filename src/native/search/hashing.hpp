@@ -37,7 +37,7 @@ public:
         std::atomic<uint32_t> floor{0};
         std::vector<TopPlaces> tops;  // per thread
         for (int t = 0; t < workers_.n_threads(); t++) tops.emplace_back(n_wanted, floor, true);
-        const TieBreak order(request_.ties, Lots(request_.seed, layer, request_.epoch),
+        const TieBreak order(request_.ties, request_.random.stream(Stream::ties, layer),
                              plan_.sizes[layer], plan_.sizes[layer + 1]);
         // Where activations can be negative, opposite ones are alike as well.
         const bool last = layer + 1 == plan_.n_layers();
@@ -119,9 +119,9 @@ private:
         const int64_t n_columns = sketch_.n_samples();
         int64_t size = 1;
         while (size < n_columns || size < n_bits) size *= 2;
-        const Lots lots(request_.seed, kHashes + salt, request_.epoch);
+        const CounterRandom numbers = request_.random.stream(Stream::hash_signs, salt);
         std::vector<float> sign(size, 0.0f);
-        for (int64_t c = 0; c < n_columns; c++) sign[c] = lots.of(c) & 1 ? 1.0f : -1.0f;
+        for (int64_t c = 0; c < n_columns; c++) sign[c] = numbers.at(c) & 1 ? 1.0f : -1.0f;
         std::vector<uint32_t> result(plan_.n_live[level]);
         workers_.share(divide_up(plan_.n_live[level], kShare), [&](int64_t task, int) {
             std::vector<float> x(size);
@@ -149,21 +149,20 @@ private:
     }
 
     std::vector<uint32_t> random_hashes(int level, uint64_t salt, int n_bits) const {
-        const Lots lots(request_.seed, kHashes * (4 + level) + salt, request_.epoch);
+        const CounterRandom numbers =
+            request_.random.stream(Stream::random_hashes, kHashTables * level + salt);
         std::vector<uint32_t> result(plan_.n_live[level]);
         for (std::size_t j = 0; j < result.size(); j++)
-            result[j] = lots.of(static_cast<int64_t>(j)) & ((uint32_t{1} << n_bits) - 1);
+            result[j] = numbers.at(static_cast<int64_t>(j)) & ((uint32_t{1} << n_bits) - 1);
         return result;
     }
-
-    static constexpr uint64_t kHashes = uint64_t{1} << 31;  // streams beside the layers'
 
     // Each input meets some outputs of its hash, flipped where opposites are looked for.
     void compare(int layer, const Buckets& buckets, const std::vector<uint32_t>& asked,
                  uint32_t flip, uint64_t salt, const TieBreak& order,
                  std::vector<TopPlaces>& tops) {
         const std::vector<int32_t> neuron_in = neurons(layer), neuron_out = neurons(layer + 1);
-        const Lots start(request_.seed, kHashes * 2 + salt, request_.epoch);
+        const CounterRandom start = request_.random.stream(Stream::bucket_starts, salt);
         const int64_t n_in = plan_.n_live[layer];
         workers_.share(divide_up(n_in, kShare), [&](int64_t task, int thread) {
             std::vector<int32_t> in_row, out_row;
@@ -172,7 +171,7 @@ private:
                 const auto [first, last] =
                     std::equal_range(buckets.hash.begin(), buckets.hash.end(), asked[i] ^ flip);
                 const int64_t begin = first - buckets.hash.begin(), n = last - first;
-                const int64_t from = n > n_meetings_ ? start.of(i) % n : 0;
+                const int64_t from = n > n_meetings_ ? start.at(i) % n : 0;
                 for (int64_t k = 0; k < std::min(n, n_meetings_); k++) {
                     in_row.push_back(static_cast<int32_t>(i));
                     out_row.push_back(buckets.row[begin + (from + k) % n]);
@@ -192,7 +191,7 @@ private:
                                sketch_.rows(t, layer), in_row.data(), sketch_.rows(t, layer + 1),
                                out_row.data(), nullptr, products.data());
         const Places& kept = request_.kept[layer];
-        const Draw draw(request_.sharpness, request_.seed, layer, request_.epoch);
+        const Draw draw(request_.sharpness, request_.random, layer);
         const double above = gate_of(request_, layer, sketch_.n_samples());
         for (std::size_t k = 0; k < in_row.size(); k++) {
             const double score =

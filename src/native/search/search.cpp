@@ -181,7 +181,7 @@ private:
     }
 
     TieBreak order(int layer) const {
-        return {request_.ties, Lots(request_.seed, layer, request_.epoch), plan_.sizes[layer],
+        return {request_.ties, request_.random.stream(Stream::ties, layer), plan_.sizes[layer],
                 plan_.sizes[layer + 1]};
     }
 

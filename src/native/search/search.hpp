@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "random/counter_random.hpp"
 #include "search/centres.hpp"
 #include "training/plan.hpp"
 #include "training/rows.hpp"
@@ -16,7 +17,7 @@ namespace cofire {
 // gradient looks at the activation of the input and the delta of the output.
 enum class Metric : int { cosine, pearson, lowest_cosine, hebb, euclidean, gradient };
 
-// Among equals: by lot, or the lower input, then the lower output first.
+// Among equals: at random, or the lower input, then the lower output first.
 enum class Ties : int { random, index };
 
 // Ascending places (output * n_in + input) of a layer that are no candidates.
@@ -33,11 +34,11 @@ struct SearchRequest {
     std::vector<int64_t> n_wanted;         // per layer; 0: the layer is left out
     Metric metric = Metric::cosine;
     Ties ties = Ties::random;
-    std::vector<double> gate;      // per layer: standard errors to exceed; < 0: none
-    int sharpness = 0;             // 0: the best; else a draw by this power of the score (draw.hpp)
-    Targets targets;               // for gradients
-    uint64_t seed = 0, epoch = 0;  // of the lots that decide ties
-    Centres centres;               // for correlations; found by the search itself
+    std::vector<double> gate;  // per layer: standard errors to exceed; < 0: none
+    int sharpness = 0;         // 0: the best; else a draw by this power of the score (draw.hpp)
+    Targets targets;           // for gradients
+    RandomKey random;
+    Centres centres;  // for correlations; found by the search itself
 };
 
 struct SearchResult {

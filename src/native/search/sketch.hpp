@@ -31,7 +31,7 @@ public:
         const int64_t per_row =
             std::accumulate(plan.n_live.begin(), plan.n_live.end(), rows.price(plan.n_layers()));
         multiply_adds_ = rows.n_samples() * per_row;
-        const Lots signs(request.seed, kSigns, request.epoch);
+        const CounterRandom signs = request.random.stream(Stream::sketch_signs);
         workers.share(n_tiles, [&](int64_t tile, int thread) {
             for (int64_t t = tile * n_row_tiles / n_tiles; t < (tile + 1) * n_row_tiles / n_tiles;
                  t++)
@@ -58,18 +58,17 @@ public:
     }
 
 private:
-    static constexpr uint64_t kSigns = 1u << 30;  // a stream of its own, beside the layers'
     const int tile_size_;
     const Floats ones_;
     int64_t multiply_adds_ = 0;
     std::vector<TileSpace> tiles_;
 
-    void add(const Plan& plan, const Signals& signals, int64_t first, const Lots& signs,
+    void add(const Plan& plan, const Signals& signals, int64_t first, const CounterRandom& signs,
              TileSpace& sums) const {
         const int64_t stride = signals.n8 * 8;
         float factor[kMaxTile] = {};
         for (int64_t s = 0; s < stride; s++)
-            factor[s] = (signs.of(first + s) & 1 ? 1.0f : -1.0f) * std::sqrt(signals.weight[s]);
+            factor[s] = (signs.at(first + s) & 1 ? 1.0f : -1.0f) * std::sqrt(signals.weight[s]);
         for (int v = 0; v <= plan.n_layers(); v++)
             kernels().add_rows(signals.n8, plan.n_live[v], signals.inputs[v].data(), factor,
                                tile_size_, sums.level[v].data());

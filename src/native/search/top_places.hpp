@@ -7,32 +7,32 @@
 #include <utility>
 #include <vector>
 
-#include "random/lots.hpp"
+#include "random/counter_random.hpp"
 #include "search/search.hpp"
 
 namespace cofire {
 
-// Higher ranks first; among equals the larger lot, then the smaller place: a strict order, so
-// the best n are one set, whoever found them and when.
+// Higher ranks first; among equals the larger random number, then the smaller place: a strict
+// order, so the best n are one set, whoever found them and when.
 struct Candidate {
     uint64_t key;
     int64_t place;
-    Candidate(uint32_t rank, uint32_t lot, int64_t at)
-        : key(uint64_t{rank} << 32 | lot), place(at) {}
+    Candidate(uint32_t rank, uint32_t tie, int64_t at)
+        : key(uint64_t{rank} << 32 | tie), place(at) {}
     bool operator<(const Candidate& other) const {  // comes before
         return key != other.key ? key > other.key : place < other.place;
     }
 };
 
-// Makes candidates of one layer. Among equals the larger lot comes first, or in the order of the
-// index the smaller place, counted input by input.
+// Makes candidates of one layer. Among equals the larger random number comes first, or in the order
+// of the index the smaller place, counted input by input.
 class TieBreak {
 public:
-    TieBreak(Ties ties, const Lots& lots, int64_t n_in, int64_t n_out)
-        : ties_(ties), lots_(lots), n_in_(n_in), n_out_(n_out) {}
+    TieBreak(Ties ties, const CounterRandom& numbers, int64_t n_in, int64_t n_out)
+        : ties_(ties), numbers_(numbers), n_in_(n_in), n_out_(n_out) {}
 
     Candidate candidate(uint32_t rank, int64_t place) const {
-        if (ties_ == Ties::random) return {rank, lots_.of(place), place};
+        if (ties_ == Ties::random) return {rank, numbers_.at(place), place};
         return {rank, 0, place % n_in_ * n_out_ + place / n_in_};
     }
     int64_t place_of(const Candidate& c) const {
@@ -42,7 +42,7 @@ public:
 
 private:
     Ties ties_;
-    Lots lots_;
+    CounterRandom numbers_;
     int64_t n_in_, n_out_;
 };
 

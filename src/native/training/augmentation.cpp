@@ -24,14 +24,14 @@ void Augmentation::gather(const Rows& rows, const Kernels& kernels, const int64_
 template <class T>
 void Augmentation::copy_images(const T* values, const int64_t* ids, int n, T* to,
                                const T** pointers) const {
-    const Lots lots(seed, kStream, epoch);
-    const auto within = [&](int64_t place, int64_t most) {  // -most … most
-        return static_cast<int64_t>(uint64_t{lots.of(place)} * (2 * most + 1) >> 32) - most;
+    const CounterRandom numbers = random.stream(Stream::augmentation);
+    const auto within = [&](int64_t index, int64_t most) {  // -most … most
+        return static_cast<int64_t>(uint64_t{numbers.at(index)} * (2 * most + 1) >> 32) - most;
     };
     const int64_t line = width * channels;
     for (int s = 0; s < n; s++) {
         const T* image = values + ids[s] * height * line;
-        const bool flipped = flip && lots.of(3 * ids[s]) % 2 == 1;
+        const bool flipped = flip && numbers.at(3 * ids[s]) % 2 == 1;
         const int64_t down = within(3 * ids[s] + 1, max_down);
         const int64_t right = within(3 * ids[s] + 2, max_right);
         pointers[s] = to;

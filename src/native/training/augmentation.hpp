@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "random/lots.hpp"
+#include "random/counter_random.hpp"
 #include "training/rows.hpp"
 
 namespace cofire {
@@ -13,7 +13,7 @@ struct Augmentation {
     int64_t height = 1, width = 1, channels = 1;
     int64_t max_down = 0, max_right = 0;  // pixels of a shift, in either direction
     bool flip = false;
-    uint64_t seed = 0, epoch = 0;
+    RandomKey random;
 
     // What Rows::gather does, with floats or bytes as they are seen in this epoch. A row's number
     // decides how: neither its place in a batch nor who asks. Bytes are moved as they are; scale
@@ -22,8 +22,6 @@ struct Augmentation {
                 const int32_t* destination, float* scratch, float* tile) const;
 
 private:
-    static constexpr uint64_t kStream = 1u << 29;  // of lots, beside the layers'
-
     template <class T>
     void copy_images(const T* values, const int64_t* ids, int n, T* to, const T** pointers) const;
     template <class T> void copy_line(const T* from, bool flipped, int64_t right, T* to) const;

@@ -5,20 +5,20 @@
 #include <vector>
 
 #include "kernels/kernels.hpp"
-#include "random/lots.hpp"
+#include "random/counter_random.hpp"
 
 namespace cofire {
 
 struct InputDropout {
     double share = 0.0;  // of the values, in [0, 1)
-    uint64_t seed = 0, epoch = 0;
+    RandomKey random;
 
     // A random number for each row of a tile; tile_row[f]: the row of feature f, or -1.
     std::vector<uint32_t> keys(const std::vector<int32_t>& tile_row, int64_t n_rows) const {
-        const Lots lots(seed, kFeatures, epoch);
+        const CounterRandom numbers = random.stream(Stream::dropout_features);
         std::vector<uint32_t> keys(n_rows);
         for (std::size_t f = 0; f < tile_row.size(); f++)
-            if (tile_row[f] >= 0) keys[tile_row[f]] = lots.of(static_cast<int64_t>(f));
+            if (tile_row[f] >= 0) keys[tile_row[f]] = numbers.at(static_cast<int64_t>(f));
         return keys;
     }
 
@@ -27,12 +27,12 @@ struct InputDropout {
     // asks.
     void apply(const Kernels& kernels, const std::vector<uint32_t>& keys, const int64_t* ids, int n,
                int n8, float* tile) const {
-        const Lots lots(seed, kSamples, epoch);
+        const CounterRandom numbers = random.stream(Stream::dropout_samples);
         uint32_t factor[kMaxTile], summand[kMaxTile];
         for (int s = 0; s < n8 * 8; s++) {
             const int64_t id = ids[s < n ? s : 0];
-            factor[s] = lots.of(2 * id);
-            summand[s] = lots.of(2 * id + 1);
+            factor[s] = numbers.at(2 * id);
+            summand[s] = numbers.at(2 * id + 1);
         }
         constexpr double kNumbers = 4294967296.0;  // that a uint32_t can be
         const int64_t n_dropped = static_cast<int64_t>(share * kNumbers);
@@ -40,10 +40,6 @@ struct InputDropout {
                             static_cast<int32_t>(n_dropped + INT32_MIN),
                             static_cast<float>(1.0 / (1.0 - share)), tile);
     }
-
-private:
-    static constexpr uint64_t kFeatures = (1u << 29) + 1;  // streams of lots, beside the layers'
-    static constexpr uint64_t kSamples = (1u << 29) + 2;
 };
 
 }  // namespace cofire
