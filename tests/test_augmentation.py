@@ -227,7 +227,7 @@ def test_in_one_batch_the_order_of_rows_does_not_matter():
 
 def test_the_engine_refuses_sparse_rows():
     case = Case.random(0, sizes=(12, 5, 3), kind="sparse")
-    with pytest.raises(ValueError, match="augmentation: sparse rows"):
+    with pytest.raises(ValueError, match="augmentation: expected dense rows"):
         train(case, case.samples.rows, augmentation=IMAGES)
 
 

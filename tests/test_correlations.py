@@ -6,7 +6,7 @@ import scipy.sparse
 
 import naive
 from cofire import engine
-from cofire.engine import PairSearch, best_places, hashed_places, screened_places
+from cofire.engine import PairSearch, best_pairs, hashed_pairs, screened_pairs
 from engine_cases import random_network
 from oracle import DenseNetwork, activate, finish
 
@@ -76,13 +76,13 @@ def assert_best(search, scores, places):
 @pytest.mark.parametrize("n_rows", [2, 17, 64, 100, 300, 900, 2000])
 def test_the_best_are_those_of_numpy(n_rows, kind):
     search, scores = case(n_rows=n_rows, kind=kind)
-    assert_best(search, scores, best_places(search)[0])
+    assert_best(search, scores, best_pairs(search)[0])
 
 
 def test_weights_count_rows():
     weight = np.random.default_rng(1).integers(0, 4, 300).astype(np.float32)
     search, scores = case(weight=weight)
-    assert_best(search, scores, best_places(search)[0])
+    assert_best(search, scores, best_pairs(search)[0])
 
 
 def test_a_mean_far_from_zero_hides_nothing():
@@ -93,7 +93,7 @@ def test_a_mean_far_from_zero_hides_nothing():
         **{**search.__dict__, "rows": engine.Rows(X + np.float32(1000))}
     )
     moved = oracle(search.network, X + np.float32(1000))[0]
-    found = best_places(shifted)[0][0]
+    found = best_pairs(shifted)[0][0]
     missed = np.setdiff1d(np.flatnonzero(free(search, 0)), found)
     # Activations differ with the inputs, and float32 has three digits less for them.
     assert moved.ravel()[found].min() >= moved.ravel()[missed].max() - 2e-3
@@ -101,7 +101,7 @@ def test_a_mean_far_from_zero_hides_nothing():
 
 def test_what_is_constant_correlates_with_nothing():
     search, scores = case(n_wanted=[1000, 0, 0], gate=[0.0, None, None])
-    found = best_places(search)[0][0]
+    found = best_pairs(search)[0][0]
     assert not np.isin(found % SIZES[0], 6).any()
     assert (scores[0][:, 6] == 0).all()
     assert len(found) > 500
@@ -111,7 +111,7 @@ def test_what_is_constant_correlates_with_nothing():
 def test_behind_the_gate_is_what_chance_does_not_explain(gate):
     everything = [int(free(case()[0], i).sum()) for i in range(3)]
     search, scores = case(n_wanted=everything, gate=[gate, gate, None])
-    places = best_places(search)[0]
+    places = best_pairs(search)[0]
     limit = gate / np.sqrt(300)
     for i in (0, 1):
         passing = (scores[i].ravel() > limit + ROUNDING) & free(search, i)
@@ -125,7 +125,7 @@ def test_behind_the_gate_is_what_chance_does_not_explain(gate):
 @pytest.mark.parametrize("sharpness", [1, 4, 9])
 def test_drawn_are_the_highest_scores_over_chances(sharpness):
     search, scores = case(sharpness=sharpness)
-    places = best_places(search)[0]
+    places = best_pairs(search)[0]
     for i, (found, score) in enumerate(zip(places, scores, strict=True)):
         allowed = np.flatnonzero(free(search, i))
         stream = 3 * 2**28 + i
@@ -142,7 +142,7 @@ def test_chances_go_by_the_power_of_the_score():
     counts = np.zeros(scores[0].size)
     n = 6000
     for epoch in range(n):
-        found = best_places(PairSearch(**{**search.__dict__, "epoch": epoch}))[0][0]
+        found = best_pairs(PairSearch(**{**search.__dict__, "epoch": epoch}))[0][0]
         counts[found] += 1
     chance = np.where(free(search, 0), scores[0].ravel() ** 4, 0)
     chance /= chance.sum()
@@ -158,11 +158,11 @@ def test_chances_go_by_the_power_of_the_score():
 
 def test_a_draw_takes_others_than_the_best_and_passes_the_gate():
     search, scores = case(n_wanted=[60, 50, 20], gate=[2.0, 2.0, None], sharpness=4)
-    places = best_places(search)[0]
-    best = best_places(PairSearch(**{**search.__dict__, "sharpness": 0}))[0]
+    places = best_pairs(search)[0]
+    best = best_pairs(PairSearch(**{**search.__dict__, "sharpness": 0}))[0]
     assert set(places[0]) != set(best[0])
     assert scores[0].ravel()[places[0]].min() > 2 / np.sqrt(300) - ROUNDING
-    again = best_places(PairSearch(**{**search.__dict__, "epoch": 9}))[0]
+    again = best_pairs(PairSearch(**{**search.__dict__, "epoch": 9}))[0]
     assert set(places[0]) != set(again[0])
 
 
@@ -177,7 +177,7 @@ def test_any_number_of_threads_finds_the_same(sharpness, n_rows):
             sharpness=sharpness,
             n_threads=n_threads,
         )
-        found.append(best_places(search)[0])
+        found.append(best_pairs(search)[0])
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -186,10 +186,10 @@ def test_any_number_of_threads_finds_the_same(sharpness, n_rows):
 def test_screened_finds_most_of_the_best():
     search, scores = case(n_rows=3000)
     rng = np.random.default_rng(0)
-    places, recall, *_ = screened_places(
+    places, recall, *_ = screened_pairs(
         search,
         sample_ids=rng.permutation(3000),
-        row_share=None,
+        row_weight=None,
         factor=[4, 4, 4],
         recall=0.99,
     )
@@ -202,32 +202,38 @@ def test_screened_finds_most_of_the_best():
 
 def test_screened_places_are_not_drawn():
     search, _ = case(sharpness=2)
-    how = {"sample_ids": np.arange(9), "row_share": None, "factor": [4] * 3}
-    with pytest.raises(ValueError, match="not for a screened search"):
-        screened_places(search, recall=0.9, **how)
+    how = {"sample_ids": np.arange(9), "row_weight": None, "factor": [4] * 3}
+    with pytest.raises(ValueError, match="gate and sharpness: cannot be screened"):
+        screened_pairs(search, recall=0.9, **how)
 
 
 def test_hashed_places_pass_the_gate_too():
     search, scores = case(n_rows=2000, gate=[4.0, 4.0, None], n_wanted=[80, 50, 20])
-    places, _ = hashed_places(search, row_share=None, n_tables=16)
+    places, _ = hashed_pairs(search, row_weight=None, n_tables=16)
     for i in (0, 1):
         assert free(search, i)[places[i]].all()
         # Told by a sketch of 256 columns: far above chance, not above every limit.
         assert np.median(scores[i].ravel()[places[i]]) > 4 / np.sqrt(256)
     drawn = PairSearch(**{**search.__dict__, "sharpness": 4})
-    assert len(hashed_places(drawn, row_share=None, n_tables=16)[0][0]) > 0
+    assert len(hashed_pairs(drawn, row_weight=None, n_tables=16)[0][0]) > 0
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"score": "cosine", "sharpness": 2}, "only for correlations"),
-        ({"score": "hebb", "gate": [1.0, None, None]}, "only for correlations"),
-        ({"gate": [1.0]}, "gate: not one per layer"),
-        ({"sharpness": -1}, "sharpness: below 0"),
+        (
+            {"score": "cosine", "sharpness": 2},
+            "gate and sharpness: are for the score 'pearson' only",
+        ),
+        (
+            {"score": "hebb", "gate": [1.0, None, None]},
+            "gate and sharpness: are for the score 'pearson' only",
+        ),
+        ({"gate": [1.0]}, "gate: expected 3, one per layer, got 1"),
+        ({"sharpness": -1}, "sharpness: must be at least 0, got -1"),
     ],
 )
 def test_bad_searches_are_refused(wrong, words):
     search, _ = case()
     with pytest.raises(ValueError, match=words):
-        best_places(PairSearch(**{**search.__dict__, **wrong}))
+        best_pairs(PairSearch(**{**search.__dict__, **wrong}))

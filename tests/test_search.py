@@ -144,7 +144,7 @@ class Case:
             "ties": self.ties,
             "targets": self.targets if self.score == "gradient" else None,
         }
-        places, n_firing, _ = engine.best_places(
+        places, n_firing, _ = engine.best_pairs(
             engine.PairSearch(
                 network=self.network,
                 rows=self.rows,
@@ -788,17 +788,18 @@ def test_an_interrupt_ends_the_search_within_a_second(score):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"row_ids": np.array([0, 99])}, "row_ids: a row that does not exist"),
-        ({"kept": [np.array([3, 2])]}, "kept: not ascending places"),
-        ({"kept": [np.array([2, 2])]}, "kept: not ascending places"),
-        ({"kept": [np.array([-1, 2])]}, "kept: not ascending places"),
-        ({"kept": [np.array([5, 20])]}, "kept: not ascending places"),
-        ({"kept": []}, "kept and places: not one array per layer"),
-        ({"n_wanted": [21]}, "wanted: more places than are free"),
-        ({"sample_weight": np.ones(3, np.float32)}, "sample_weight: not one per row"),
-        ({"score": "sine"}, "score: sine"),
-        ({"score": ""}, "score: "),
-        ({"ties": "coin"}, "ties: coin"),
+        ({"row_ids": np.array([0, 99])}, r"row_ids: .*, but row_ids\[1\] = 99"),
+        ({"kept": [np.array([3, 2])]}, r"kept\[0\]: must ascend, .* = 3 and .* = 2"),
+        ({"kept": [np.array([2, 2])]}, r"kept\[0\]: must ascend, .* = 2 and .* = 2"),
+        ({"kept": [np.array([-1, 2])]}, r"kept\[0\]: must lie in .* = -1"),
+        ({"kept": [np.array([5, 20])]}, r"kept\[0\]: must lie in \[0, 20\)"),
+        ({"kept": []}, "kept: expected 1, one per layer, got 0"),
+        ({"n_wanted": [21]}, r"n_wanted\[0\]: must lie in \[0, 20\], .* got 21"),
+        ({"n_wanted": [-1]}, r"n_wanted\[0\]: must lie in \[0, 20\], .* got -1"),
+        ({"sample_weight": np.ones(3, np.float32)}, "sample_weight: .* got 3"),
+        ({"score": "sine"}, "score: unknown 'sine'; expected one of cosine, "),
+        ({"score": ""}, "score: unknown ''; expected one of cosine, "),
+        ({"ties": "coin"}, "ties: unknown 'coin'; expected one of random, index"),
     ],
 )
 def test_a_wrong_argument_is_named(changes, message):
@@ -821,20 +822,20 @@ LABELS, VALUES = np.zeros(22, np.int32), np.zeros((22, 5), np.float32)
 @pytest.mark.parametrize(
     ("output", "targets", "error", "message"),
     [
-        ("softmax", None, TypeError, "expected int32 class numbers"),
-        ("softmax", VALUES, TypeError, "expected int32 class numbers"),
-        ("softmax", LABELS.astype(np.int64), TypeError, "expected int32 class"),
-        ("softmax", LABELS[:-1], ValueError, "not one per row"),
-        ("softmax", np.append(LABELS, LABELS), ValueError, "not one per row"),
-        ("softmax", LABELS - 1, ValueError, "a class that has no output"),
-        ("softmax", LABELS + 5, ValueError, "a class that has no output"),
-        ("sigmoid", None, TypeError, "expected a contiguous float32 array of two"),
-        ("identity", None, TypeError, "expected a contiguous float32 array of two"),
-        ("identity", LABELS, TypeError, "expected a contiguous float32 array of two"),
+        ("softmax", None, TypeError, "expected a contiguous int32 array"),
+        ("softmax", VALUES, TypeError, "expected a contiguous int32 array"),
+        ("softmax", LABELS.astype(np.int64), TypeError, "expected .* int32 .* int64"),
+        ("softmax", LABELS[:-1], ValueError, "expected 22, one per row, got 21"),
+        ("softmax", np.append(LABELS, LABELS), ValueError, "expected 22, .* got 44"),
+        ("softmax", LABELS - 1, ValueError, r"must lie in \[0, 5\), .* = -1"),
+        ("softmax", LABELS + 5, ValueError, r"must lie in \[0, 5\), .* = 5"),
+        ("sigmoid", None, TypeError, "expected a contiguous float32 array with 2"),
+        ("identity", None, TypeError, "expected a contiguous float32 array with 2"),
+        ("identity", LABELS, TypeError, "expected a contiguous float32 array with 2"),
         ("identity", VALUES.astype(np.float64), TypeError, "expected a contiguous"),
         ("identity", np.asfortranarray(VALUES), TypeError, "expected a contiguous"),
-        ("identity", VALUES[:, 1:].copy(), ValueError, "not one column per output"),
-        ("identity", VALUES[1:], ValueError, "not one per row"),
+        ("identity", VALUES[:, 1:].copy(), ValueError, "expected 5 columns, .* got 4"),
+        ("identity", VALUES[1:], ValueError, "expected 22, one per row, got 21"),
     ],
 )
 def test_wrong_targets_are_named(output, targets, error, message):

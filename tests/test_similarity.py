@@ -27,6 +27,7 @@ from cofire.core.layer import SparseLayer
 from cofire.core.network import ACTIVATIONS, SparseNetwork
 from cofire.core.optimizers import SGD
 from cofire.engine import _native
+from cofire.engine.networks import native_network
 from cofire.saving import save
 from cofire.search import (
     SIMILARITIES,
@@ -98,14 +99,21 @@ def screen(case, *, factor=4, recall=0.99, **changes):
     """Call the native search itself, for any number of rows."""
     search = pairs(case, **changes)
     rarity = case.rows.rarity(search.row_ids)
-    sample_ids, row_share = sample_rows(search, lambda: rarity, screened.SAMPLE)
-    places, told = search.arguments()
-    told["row_ids"] = np.random.default_rng(0).permutation(search.row_ids)
-    how = {"factor": [factor] * len(places), "recall": recall}
-    found = _native.screened_places(
-        **told, sample_ids=sample_ids, row_share=row_share, **how
+    sample_ids, row_weight = sample_rows(search, lambda: rarity, screened.SAMPLE)
+    row_ids = np.random.default_rng(0).permutation(search.row_ids)
+    search = replace(search, row_ids=row_ids)
+    how = {"factor": [factor] * len(search.n_wanted), "recall": recall, "n_sure": 0}
+    found = _native.screened_pairs(
+        network=native_network(search.network),
+        request=search.native(),
+        screening=_native.Screening(
+            sample_ids=sample_ids, row_weight=row_weight, **how
+        ),
+        n_threads=search.n_threads,
     )
-    return Screen(places, *found)
+    return Screen(
+        found.pairs, found.recall, found.factor, found.n_rows, found.multiply_adds
+    )
 
 
 def true_recall(case, places):
@@ -393,7 +401,7 @@ def test_few_rows_are_searched_exactly(monkeypatch):
     case = lifelike(1000)
     few = {"row_ids": case.row_ids[: screened.FEW_ROWS]}
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "screened_places", refuse)
+        patch.setattr(engine, "screened_pairs", refuse)
         found = find(case, "screened", factor=[64, 64], **few)
         with pytest.raises(AssertionError, match="all the same"):
             find(case, "screened", row_ids=case.row_ids[: screened.FEW_ROWS + 1])
@@ -783,15 +791,18 @@ def test_only_rows_of_floats_are_copied_and_once_a_fit(monkeypatch, kind):
     assert len(decks) == (kind == "floats")
 
 
+TILES = r"tiles: expected the shape \(1, 3, 64\), got "
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"order": np.array([5])}, "order: a row that does not exist"),
-        ({"tiles": np.empty((2, 3, 64), np.uint16)}, "tiles: not 64 numbers"),
-        ({"tiles": np.empty((1, 2, 64), np.uint16)}, "tiles: not 64 numbers"),
-        ({"tiles": np.empty((1, 3, 32), np.uint16)}, "tiles: not 64 numbers"),
-        ({"step": np.empty(2, np.float32)}, "step and zero: not one number"),
-        ({"zero": np.empty(2, np.int32)}, "step and zero: not one number"),
+        ({"order": np.array([5])}, r"order: must lie in \[0, 5\), but order\[0\] = 5"),
+        ({"tiles": np.empty((2, 3, 64), np.uint16)}, TILES),
+        ({"tiles": np.empty((1, 2, 64), np.uint16)}, TILES),
+        ({"tiles": np.empty((1, 3, 32), np.uint16)}, TILES),
+        ({"step": np.empty(2, np.float32)}, "step: expected 3, one per feature, got 2"),
+        ({"zero": np.empty(2, np.int32)}, "zero: expected 3, one per feature, got 2"),
     ],
 )
 def test_a_wrong_argument_of_a_copy_is_named(changes, message):
@@ -942,7 +953,7 @@ class Calls:
 
     def __init__(self, monkeypatch):
         self.begun, self.found = [], []
-        search = engine.screened_places
+        search = engine.screened_pairs
 
         def spy(*arguments, factor, **more):
             self.begun.append(list(factor))
@@ -950,7 +961,7 @@ class Calls:
             self.found.append(found[1:3])
             return found
 
-        monkeypatch.setattr(engine, "screened_places", spy)
+        monkeypatch.setattr(engine, "screened_pairs", spy)
 
 
 def model(similarity, *, of=SparseMLPClassifier, **how):
@@ -1090,7 +1101,7 @@ def test_saved_and_loaded_it_goes_on_to_the_bit(mode, tmp_path):
 
 def test_the_mode_that_is_asked_for_searches(monkeypatch):
     searched = []
-    for name in ("best_places", "screened_places", "hashed_places"):
+    for name in ("best_pairs", "screened_pairs", "hashed_pairs"):
         search = getattr(engine, name)
 
         def spy(*arguments, search=search, name=name, **more):
@@ -1100,7 +1111,7 @@ def test_the_mode_that_is_asked_for_searches(monkeypatch):
         monkeypatch.setattr(engine, name, spy)
     for mode in SIMILARITIES:
         model(mode, max_iter=2).fit(*many_rows())
-    assert searched == ["best_places", "screened_places", "hashed_places"]
+    assert searched == ["best_pairs", "screened_pairs", "hashed_pairs"]
 
 
 @pytest.mark.parametrize("method", ["rigl", "rigl_uniform"])
@@ -1199,7 +1210,7 @@ def test_where_too_few_meet_random_places_join_them():
     assert_places(case, found.places)
     search = pairs(case)
     sample = replace(search, row_ids=sample_rows(search, None, len(search.row_ids))[0])
-    met, _ = engine.hashed_places(sample, row_share=None, n_tables=8)
+    met, _ = engine.hashed_pairs(sample, row_weight=None, n_tables=8)
     assert len(met[0]) == 60 and len(planted) < len(met[1]) < 60_000
     assert np.isin(met[1], found.places[1]).all()
     assert np.isin(planted, met[1]).mean() > 0.98
@@ -1341,82 +1352,87 @@ def test_a_regressor_takes_all_searches():
 # ---- wrong arguments -----------------------------------------------------------------
 
 
-def screened_arguments(**changes):
+def screen_with(**changes):
     case = Case.random(10, sizes=(4, 5), n_rows=20, fullness=0.0)
-    _, told = pairs(case).arguments()
-    how = {"sample_ids": case.row_ids, "row_share": None, "factor": [4], "recall": 0.9}
-    return told | how | changes
+    how = {"sample_ids": case.row_ids, "row_weight": None, "factor": [4], "recall": 0.9}
+    how |= {name: changes.pop(name) for name in how.keys() & changes.keys()}
+    return engine.screened_pairs(pairs(case, **changes), **how)
 
 
-def hashed_arguments(**changes):
+def hash_with(**changes):
     case = Case.random(10, sizes=(4, 5), n_rows=20, fullness=0.0)
-    _, told = pairs(case).arguments()
-    return told | {"row_share": None, "n_tables": 8} | changes
+    how = {"row_weight": None, "n_tables": 8}
+    how |= {name: changes.pop(name) for name in how.keys() & changes.keys()}
+    return engine.hashed_pairs(pairs(case, **changes), **how)
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"factor": [0]}, "factor: not one number from 1 on per layer"),
-        ({"factor": [-4]}, "factor: not one number from 1 on per layer"),
-        ({"factor": []}, "factor: not one number from 1 on per layer"),
-        ({"factor": [4, 4]}, "factor: not one number from 1 on per layer"),
-        ({"recall": 0.0}, r"recall: not in \(0, 1\]"),
-        ({"recall": 1.01}, r"recall: not in \(0, 1\]"),
-        ({"recall": float("nan")}, r"recall: not in \(0, 1\]"),
-        ({"score": "gradient"}, "score: gradients are not screened"),
-        ({"score": "sine"}, "score: sine"),
-        ({"ties": "coin"}, "ties: coin"),
-        ({"row_share": np.ones(19, np.float32)}, "row_share: not one per row"),
-        ({"row_share": np.ones(21, np.float32)}, "row_share: not one per row"),
-        ({"sample_ids": np.array([22])}, "a row that does not exist"),
-        ({"sample_ids": np.array([-1])}, "a row that does not exist"),
-        ({"row_ids": np.array([22])}, "row_ids: a row that does not exist"),
-        ({"sample_weight": np.ones(3, np.float32)}, "sample_weight: not one per row"),
-        ({"kept": []}, "kept and places: not one array per layer"),
-        ({"kept": [np.array([3, 2])]}, "kept: not ascending places"),
-        ({"places": [np.empty(21, np.int64)]}, "wanted: more places than are free"),
+        ({"factor": [0]}, r"factor\[0\]: must be at least 1, got 0"),
+        ({"factor": [-4]}, r"factor\[0\]: must be at least 1, got -4"),
+        ({"factor": []}, "factor: expected 1, one per layer, got 0"),
+        ({"factor": [4, 4]}, "factor: expected 1, one per layer, got 2"),
+        ({"recall": 0.0}, r"recall: must lie in \(0, 1\], got 0"),
+        ({"recall": 1.01}, r"recall: must lie in \(0, 1\], got 1.01"),
+        ({"recall": float("nan")}, r"recall: must lie in \(0, 1\], got nan"),
+        ({"score": "gradient"}, "score: 'gradient' cannot be screened"),
+        ({"score": "sine"}, "score: unknown 'sine'; expected one of cosine, pearson, "),
+        ({"ties": "coin"}, "ties: unknown 'coin'; expected one of random, index"),
+        ({"row_weight": np.ones(19, np.float32)}, "row_weight: expected 20, .* got 19"),
+        ({"row_weight": np.ones(21, np.float32)}, "row_weight: expected 20, .* got 21"),
+        ({"sample_ids": np.array([22])}, r"sample_ids: .*, but sample_ids\[0\] = 22"),
+        ({"sample_ids": np.array([-1])}, r"sample_ids: .*, but sample_ids\[0\] = -1"),
+        ({"row_ids": np.array([22])}, r"row_ids: must lie in \[0, 22\), but .* = 22"),
+        ({"sample_weight": np.ones(3, np.float32)}, "sample_weight: .* 22, .* got 3"),
+        ({"kept": []}, "kept: expected 1, one per layer, got 0"),
+        ({"kept": [np.array([3, 2])]}, r"kept\[0\]: must ascend, .* = 3 and .* = 2"),
+        ({"n_wanted": [21]}, r"n_wanted\[0\]: must lie in \[0, 20\], .* got 21"),
     ],
 )
 def test_a_wrong_argument_of_the_screened_search_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
-        _native.screened_places(**screened_arguments(**changes))
-    assert len(_native.screened_places(**screened_arguments())) == 4
+        screen_with(**changes)
+    assert len(screen_with()) == 4
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"n_tables": 0}, "n_tables: less than 1"),
-        ({"n_tables": -1}, "n_tables: less than 1"),
-        ({"score": "gradient"}, "score: gradients are not hashed"),
-        ({"row_share": np.ones(19, np.float32)}, "row_share: not one per row"),
-        ({"row_ids": np.array([22])}, "row_ids: a row that does not exist"),
-        ({"kept": []}, "kept and places: not one array per layer"),
-        ({"places": [np.empty(21, np.int64)]}, "wanted: more places than are free"),
+        ({"n_tables": 0}, "n_tables: must be at least 1, got 0"),
+        ({"n_tables": -1}, "n_tables: must be at least 1, got -1"),
+        ({"score": "gradient"}, "score: 'gradient' cannot be hashed"),
+        ({"row_weight": np.ones(19, np.float32)}, "row_weight: expected 20, .* got 19"),
+        ({"row_ids": np.array([22])}, r"row_ids: must lie in \[0, 22\), but .* = 22"),
+        ({"kept": []}, "kept: expected 1, one per layer, got 0"),
+        ({"n_wanted": [21]}, r"n_wanted\[0\]: must lie in \[0, 20\], .* got 21"),
     ],
 )
 def test_a_wrong_argument_of_the_hashed_search_is_named(changes, message):
     with pytest.raises(ValueError, match=message):
-        _native.hashed_places(**hashed_arguments(**changes))
-    n_found, _ = _native.hashed_places(**hashed_arguments())
-    assert len(n_found) == 1
+        hash_with(**changes)
+    found, _ = hash_with()
+    assert len(found) == 1
 
 
 def test_arrays_are_not_converted():
     ids = np.arange(20, dtype=np.int32)
-    share = np.ones(20)
-    for changes in ({"sample_ids": ids}, {"row_share": share}, {"row_ids": ids}):
-        with pytest.raises(TypeError):
-            _native.screened_places(**screened_arguments(**changes))
-    for changes in ({"row_share": share}, {"row_ids": ids}):
-        with pytest.raises(TypeError):
-            _native.hashed_places(**hashed_arguments(**changes))
+    weight = np.ones(20)
+    for changes in ({"sample_ids": ids}, {"row_weight": weight}, {"row_ids": ids}):
+        with pytest.raises(TypeError, match="contiguous .* got .* of shape"):
+            screen_with(**changes)
+    for changes in ({"row_weight": weight}, {"row_ids": ids}):
+        with pytest.raises(TypeError, match="contiguous .* got .* of shape"):
+            hash_with(**changes)
 
 
 @pytest.mark.parametrize(
     ("ids", "size", "message"),
-    [([5], 1, "does not exist"), ([-1], 1, "does not exist"), ([0, 1], 1, "not one")],
+    [
+        ([5], 1, r"row_ids: must lie in \[0, 5\), but row_ids\[0\] = 5"),
+        ([-1], 1, r"row_ids: must lie in \[0, 5\), but row_ids\[0\] = -1"),
+        ([0, 1], 1, "out: expected 2, one per row, got 1"),
+    ],
 )
 def test_a_wrong_argument_of_rarity_is_named(ids, size, message):
     rows = engine.Rows(np.ones((5, 2), np.float32))

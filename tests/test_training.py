@@ -268,13 +268,13 @@ def test_no_more_is_replaced_than_there_are_places_to_go_to():
 
 def test_similarity_is_that_of_the_network_before_the_drop(monkeypatch):
     calls = []
-    best_places = engine.best_places
+    best_pairs = engine.best_pairs
 
     def spy(search):
         calls.append((search.network.copy(), search))
-        return best_places(search)
+        return best_pairs(search)
 
-    monkeypatch.setattr(engine, "best_places", spy)
+    monkeypatch.setattr(engine, "best_pairs", spy)
     progress, data = begin()
     weight = np.linspace(0.5, 2, 90, dtype=np.float32)
     data = replace(data, sample_weight=weight, row_ids=np.arange(5, 90))
@@ -451,17 +451,17 @@ def test_every_record_tells_the_same_things(name):
 def rows_searched(monkeypatch, method, **how):
     """Row numbers of each search in four epochs, and the order of each epoch."""
     searched, orders = [], []
-    best_places, train_epoch = engine.best_places, engine.train_epoch
+    best_pairs, train_epoch = engine.best_pairs, engine.train_epoch
 
     def search(wanted):
         searched.append(wanted.row_ids.tolist())
-        return best_places(wanted)
+        return best_pairs(wanted)
 
     def epoch(*arguments, order, **more):
         orders.append(order.tolist())
         return train_epoch(*arguments, order=order, **more)
 
-    monkeypatch.setattr(engine, "best_places", search)
+    monkeypatch.setattr(engine, "best_pairs", search)
     monkeypatch.setattr(engine, "train_epoch", epoch)
     progress, data = begin()
     data = replace(data, row_ids=np.arange(3, 88))  # 85: four batches of 20 and 5 more

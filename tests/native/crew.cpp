@@ -2,11 +2,11 @@
 //
 // Two mistakes are easy here, each a hang or a phase opened twice, once in millions of epochs:
 // to take the end of the work for work, after a look at the phase before; and to ask how many
-// lots a phase has when one's own is done, and the phase may be over. A third ends the process:
+// bundles a phase has when one's own is done, and the phase may be over. A third ends the process:
 // to let an exception leave a thread, or the caller while threads are at work.
 //
 //   crew n_threads n_crews           all goes well
-//   crew n_threads n_crews throw     in each crew a task fails, or what is between two phases
+//   crew n_threads n_crews throw     in each crew a task fails, or the work between two phases
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -17,7 +17,7 @@ inline void pause_now_and_then() {
     thread_local uint32_t looks = 0;
     if (++looks % 4 == 0) std::this_thread::yield();
 }
-#define COFIRE_BEFORE_GRIP() pause_now_and_then()
+#define COFIRE_BEFORE_TAKING() pause_now_and_then()
 #include "threads/crew.hpp"
 
 namespace {

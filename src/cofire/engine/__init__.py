@@ -9,9 +9,9 @@ from cofire.engine.search import (
     TIES,
     Deck,
     PairSearch,
-    best_places,
-    hashed_places,
-    screened_places,
+    best_pairs,
+    hashed_pairs,
+    screened_pairs,
 )
 
 __all__ = [
@@ -23,11 +23,11 @@ __all__ = [
     "EpochStats",
     "PairSearch",
     "Rows",
-    "best_places",
+    "best_pairs",
     "gradients",
-    "hashed_places",
+    "hashed_pairs",
     "predict",
-    "screened_places",
+    "screened_pairs",
     "simd_level",
     "train_epoch",
 ]

@@ -9,19 +9,19 @@ import cofire.engine._native as _native
 from cofire.core.network import SparseNetwork
 from cofire.core.optimizers import SGD, Optimizer
 from cofire.engine.augmentation import Augmentation
-from cofire.engine.layers import native_layers
+from cofire.engine.networks import native_network
 from cofire.engine.rows import Rows
 from cofire.errors import DivergenceError
 
 
 @dataclass(frozen=True)
 class EpochStats:
-    """What one epoch tells: the mean loss as the batches saw it, and who fired."""
+    """The mean loss as the batches of an epoch saw it, and how many neurons fired."""
 
     loss: float
     n_steps: int
     fired: list[int]
-    """Per hidden layer, units that fired for some row and have a path to an output."""
+    """Per hidden layer: fired for some row, and have a path to an output."""
 
 
 def train_epoch(
@@ -45,52 +45,55 @@ def train_epoch(
 
     `targets` are int32 class numbers (n_rows,) for a softmax output, else float32
     (n_rows, n_out). With `augmentation` the rows, floats or bytes, are seen as it says,
-    by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by where
-    they came to. Then each value is taken for 0 with the probability `input_dropout`,
-    by random numbers of (`seed`, `epoch`, row, feature), and the others for
-    1 / (1 - `input_dropout`) times as much. `label_smoothing` is the share of a class
-    number that all classes get evenly; of a sigmoid's target, it is moved to 1/2.
+    by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by the
+    feature they were moved to. Then each value is set to 0 with the probability
+    `input_dropout`, by random numbers of (`seed`, `epoch`, row, feature), and the
+    others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
+    fraction of a class number that all classes get evenly; a sigmoid's target is moved
+    by this fraction towards 1/2.
     The same bits come out for any `n_threads`. A loss or weight that is not finite, or
     an output that the trained network has for one of the rows, raises
     `DivergenceError` and leaves network and optimiser as they were before the epoch.
     """
     native_optimizer = _native.Optimizer(
-        kind=optimizer.kind, steps_done=optimizer.steps_done, **optimizer.settings()
+        kind=optimizer.kind,
+        settings=optimizer.settings(),
+        steps_done=optimizer.steps_done,
     )
     try:
-        loss, n_steps, diverged_layer, fired = _native.train_epoch(
-            layers=native_layers(network, optimizer.state),
-            activation=network.activation,
-            output=network.output,
-            rows=rows.native,
-            targets=targets,
-            sample_weight=sample_weight,
-            order=order,
-            batch_size=batch_size,
-            drop_last=drop_last,
-            largest_input=rows.largest,
-            augmentation=_native_augmentation(augmentation, seed, epoch),
-            label_smoothing=label_smoothing,
-            input_dropout=input_dropout,
-            seed=seed,
-            epoch=epoch,
+        result = _native.train_epoch(
+            network=native_network(network, optimizer.state),
             optimizer=native_optimizer,
+            samples=_native.Samples(
+                rows=rows.native,
+                targets=targets,
+                sample_weight=sample_weight,
+                largest_input=rows.largest,
+                label_smoothing=label_smoothing,
+            ),
+            batches=_native.Batches(
+                order=order,
+                batch_size=batch_size,
+                drop_last=drop_last,
+                augmentation=_native_augmentation(augmentation),
+                input_dropout=input_dropout,
+                seed=seed,
+                epoch=epoch,
+            ),
             n_threads=n_threads,
         )
     finally:  # also when interrupted: the steps taken count
         optimizer.steps_done = native_optimizer.steps_done
-    if diverged_layer >= 0:
-        raise DivergenceError(layer=diverged_layer)
-    return EpochStats(loss, n_steps, fired)
+    if result.diverged_layer >= 0:
+        raise DivergenceError(layer=result.diverged_layer)
+    return EpochStats(result.loss, result.n_steps, result.fired)
 
 
 def predict(network: SparseNetwork, rows: Rows, *, n_threads: int = 1) -> np.ndarray:
     """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier."""
     out = np.empty((len(rows), network.layers[-1].n_out), np.float32)
     _native.predict(
-        layers=native_layers(network),
-        activation=network.activation,
-        output=network.output,
+        network=native_network(network),
         rows=rows.native,
         out=out,
         n_threads=n_threads,
@@ -130,9 +133,7 @@ def gradients(
     return [state.weights[0] for state in sums.state]
 
 
-def _native_augmentation(
-    augmentation: Augmentation | None, seed: int, epoch: int
-) -> Any:
+def _native_augmentation(augmentation: Augmentation | None) -> Any:
     if augmentation is None:
         return None
     max_down, max_right = augmentation.pixels
@@ -143,6 +144,4 @@ def _native_augmentation(
         max_down=max_down,
         max_right=max_right,
         flip=bool(augmentation.flip),
-        seed=seed,
-        epoch=epoch,
     )

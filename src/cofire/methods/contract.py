@@ -30,7 +30,7 @@ class Grown(NamedTuple):
 class Search:
     """What the trainer shall look for in all layers: the places that score highest.
 
-    score: see `cofire.engine.best_places`.
+    score: see `cofire.engine.PairSearch`.
     rows: "all" rows to learn from, a share (0.5) or a number (384) of them, drawn anew
     each time, the "last_batch" of the epoch before, the "next_batch" or a
     "random_batch".

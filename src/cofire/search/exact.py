@@ -17,5 +17,5 @@ class Exact(Similarity):
         factor: list[int] | None,
     ) -> Found:
         """Find the best places."""
-        places, _, multiply_adds = engine.best_places(search)
+        places, _, multiply_adds = engine.best_pairs(search)
         return Found(places, multiply_adds=multiply_adds)

@@ -37,9 +37,9 @@ class Linear(Similarity):
         Not behind a gate: there the places that are missing are missing.
         """
         sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
-        places, multiply_adds = engine.hashed_places(
+        places, multiply_adds = engine.hashed_pairs(
             replace(search, row_ids=sample_ids),
-            row_share=row_share,
+            row_weight=row_share,
             n_tables=self.tables,
         )
         layers = search.network.layers

@@ -42,15 +42,15 @@ class Screened(Similarity):
         few = n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS
         if few or search.is_drawn:
             n_layers = len(search.n_wanted)
-            places, _, multiply_adds = engine.best_places(search)
+            places, _, multiply_adds = engine.best_pairs(search)
             factor = [FIRST_FACTOR] * n_layers
             return Found(places, [1.0] * n_layers, factor, multiply_adds)
         search, sample_ids, row_share, n_sure = self._draw(search, rarity)
         return Found(
-            *engine.screened_places(
+            *engine.screened_pairs(
                 search,
                 sample_ids=sample_ids,
-                row_share=row_share,
+                row_weight=row_share,
                 factor=factor or [FIRST_FACTOR] * len(search.n_wanted),
                 recall=self.recall,
                 n_sure=n_sure,

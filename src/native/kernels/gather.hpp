@@ -8,15 +8,15 @@
 namespace cofire {
 namespace {
 
-COFIRE_INLINE void put_block(Block block[kBlock], const int32_t* destination, int64_t stride,
+COFIRE_INLINE void put_block(Block block[kBlock], const int32_t* tile_row, int64_t stride,
                              float* tile) {
     transpose(block);
     for (int i = 0; i < kBlock; i++)
-        if (destination[i] >= 0) store(tile + destination[i] * stride, block[i]);
+        if (tile_row[i] >= 0) store(tile + tile_row[i] * stride, block[i]);
 }
 
 void gather_floats(int n8, int64_t n_features, const float* const* rows,
-                   const float* const* next_rows, const int32_t* destination, float* tile) {
+                   const float* const* next_rows, const int32_t* tile_row, float* tile) {
     const int64_t stride = n8 * 8;
     for (int strip = 0; strip < n8; strip++) {
         const float* const* r = rows + 8 * strip;
@@ -29,17 +29,17 @@ void gather_floats(int n8, int64_t n_features, const float* const* rows,
                 for (int s0 = 0; s0 < 8; s0 += kBlock) {
                     Block block[kBlock];
                     for (int s = 0; s < kBlock; s++) block[s] = load<Block>(r[s0 + s] + f + part);
-                    put_block(block, destination + f + part, stride, out + s0);
+                    put_block(block, tile_row + f + part, stride, out + s0);
                 }
         }
         for (; f < n_features; f++)
-            if (destination[f] >= 0)
-                for (int s = 0; s < 8; s++) out[destination[f] * stride + s] = r[s][f];
+            if (tile_row[f] >= 0)
+                for (int s = 0; s < 8; s++) out[tile_row[f] * stride + s] = r[s][f];
     }
 }
 
 void gather_bytes(int n8, int64_t n_features, const uint8_t* const* rows, const float* scale,
-                  const float* offset, const int32_t* destination, float* tile) {
+                  const float* offset, const int32_t* tile_row, float* tile) {
     typedef uint8_t Bytes __attribute__((vector_size(kBlock), aligned(1), may_alias));
     const int64_t stride = n8 * 8;
     for (int strip = 0; strip < n8; strip++) {
@@ -53,43 +53,42 @@ void gather_bytes(int n8, int64_t n_features, const uint8_t* const* rows, const 
                 for (int s = 0; s < kBlock; s++)
                     block[s] =
                         __builtin_convertvector(*(const Bytes*)(r[s0 + s] + f), Block) * a + b;
-                put_block(block, destination + f, stride, out + s0);
+                put_block(block, tile_row + f, stride, out + s0);
             }
         }
         for (; f < n_features; f++)
-            if (destination[f] >= 0)
+            if (tile_row[f] >= 0)
                 for (int s = 0; s < 8; s++)
-                    out[destination[f] * stride + s] = r[s][f] * scale[f] + offset[f];
+                    out[tile_row[f] * stride + s] = r[s][f] * scale[f] + offset[f];
     }
 }
 
 template <int N8>
-void gather_tile_rows(int64_t n_features, const uint16_t* rows, const uint16_t* next_rows,
-                      const float* step, const int32_t* zero, const int32_t* destination,
-                      float* tile) {
+void gather_tile_by(int64_t n_features, const uint16_t* from, const uint16_t* next,
+                    const float* step, const int32_t* zero, const int32_t* tile_row, float* tile) {
     typedef uint16_t Halves __attribute__((vector_size(2 * kBlock), aligned(2), may_alias));
     typedef typename Related<Block>::Int Whole;
     for (int64_t f = 0; f < n_features; f++) {
-        if (destination[f] < 0) continue;
-        const uint16_t* from = rows + f * kMaxTile;
-        float* to = tile + destination[f] * (N8 * 8);
-        for (int s = 0; s < N8 * 8; s += 32) __builtin_prefetch(next_rows + f * kMaxTile + s, 0, 2);
+        if (tile_row[f] < 0) continue;
+        const uint16_t* numbers = from + f * kMaxTile;
+        float* to = tile + tile_row[f] * (N8 * 8);
+        for (int s = 0; s < N8 * 8; s += 32) __builtin_prefetch(next + f * kMaxTile + s, 0, 2);
 #pragma GCC unroll 16
         for (int s = 0; s < N8 * 8; s += kBlock) {
-            const Whole q = __builtin_convertvector(*(const Halves*)(from + s), Whole) - zero[f];
+            const Whole q = __builtin_convertvector(*(const Halves*)(numbers + s), Whole) - zero[f];
             store(to + s, __builtin_convertvector(q, Block) * step[f]);
         }
     }
 }
 
-// One multiplication a value, and still any two values of a sample go independently of each other,
-// as samples draw both factor and summand (multiply-shift hashing).
-void drop_values(int n8, int64_t n_rows, const uint32_t* key, const uint32_t* factor,
+// One multiplication per value, and still any two values of a sample are dropped independently of
+// each other, because both factor and summand are random per sample (multiply-shift hashing).
+void drop_values(int n8, int64_t n_tile_rows, const uint32_t* key, const uint32_t* factor,
                  const uint32_t* summand, int32_t limit, float scale, float* tile) {
     typedef typename Related<Block>::Int Whole;
     typedef uint32_t Numbers __attribute__((vector_size(sizeof(Block)), aligned(4), may_alias));
     const int64_t stride = n8 * 8;
-    for (int64_t j = 0; j < n_rows; j++)
+    for (int64_t j = 0; j < n_tile_rows; j++)
         for (int64_t s = 0; s < stride; s += kBlock) {
             float* x = tile + j * stride + s;
             const Numbers number =

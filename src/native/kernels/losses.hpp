@@ -32,7 +32,7 @@ COFIRE_INLINE Block softmax(int64_t n_out, int64_t stride, float* out) {
 }
 
 double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, float smoothing,
-                    const float* share, const float* scale) {
+                    const float* fraction, const float* scale) {
     const int64_t stride = n8 * 8;
     const float of_label = 1.0f - smoothing, of_each = smoothing / (float)n_out;
     double loss = 0.0;
@@ -50,7 +50,7 @@ double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, fl
         }
         for (int s = 0; s < kBlock; s++) {
             out[labels[s0 + s] * stride + s0 + s] -= of_label * scale[s0 + s];
-            const float part = share[s0 + s];
+            const float part = fraction[s0 + s];
             if (part != 0.0f) loss += (double)part * ((double)(log_sum[s] - score[s]) + lead[s]);
         }
     }
@@ -59,7 +59,7 @@ double softmax_loss(int n8, int64_t n_out, float* out, const int32_t* labels, fl
 
 COFIRE_INLINE Block logistic(Block z) { return 1.0f / (1.0f + exponential(-z)); }
 
-double sigmoid_loss(int n8, int64_t n_out, float* out, const float* targets, const float* share,
+double sigmoid_loss(int n8, int64_t n_out, float* out, const float* targets, const float* fraction,
                     const float* scale) {
     const int64_t stride = n8 * 8;
     double loss = 0.0;
@@ -67,7 +67,7 @@ double sigmoid_loss(int n8, int64_t n_out, float* out, const float* targets, con
         for (int64_t s0 = 0; s0 < stride; s0 += kBlock) {
             float* p = out + c * stride + s0;
             const Block z = load<Block>(p), t = load<Block>(targets + c * stride + s0),
-                        part = load<Block>(share + s0);
+                        part = load<Block>(fraction + s0);
             const Block tail = exponential(-magnitude(z));
             const Block plain = at_least(Block{}, z) - z * t;
             for (int s = 0; s < kBlock; s++)
@@ -77,7 +77,7 @@ double sigmoid_loss(int n8, int64_t n_out, float* out, const float* targets, con
     return loss;
 }
 
-double squared_loss(int n8, int64_t n_out, float* out, const float* targets, const float* share,
+double squared_loss(int n8, int64_t n_out, float* out, const float* targets, const float* fraction,
                     const float* scale) {
     const int64_t stride = n8 * 8;
     double loss = 0.0;
@@ -85,26 +85,33 @@ double squared_loss(int n8, int64_t n_out, float* out, const float* targets, con
         for (int64_t s = 0; s < stride; s++) {
             float* p = out + c * stride + s;
             const float error = *p - targets[c * stride + s];
-            if (share[s] != 0.0f) loss += 0.5 * (double)share[s] * (double)error * (double)error;
+            if (fraction[s] != 0.0f)
+                loss += 0.5 * (double)fraction[s] * (double)error * (double)error;
             *p = error * scale[s];
         }
     return loss;
 }
 
-template <int N8> void sum_rows(int64_t n_rows, const float* rows, float* sums, bool accumulate) {
-    for (int64_t i = 0; i < n_rows; i++) {
-        const float g = total(Row<N8>::at(rows + i * N8 * 8));
+template <int N8>
+void tile_row_sums_by(int64_t n_tile_rows, const float* tile, float* sums, bool accumulate) {
+    for (int64_t i = 0; i < n_tile_rows; i++) {
+        const float g = total(TileRow<N8>::at(tile + i * N8 * 8));
         sums[i] = accumulate ? sums[i] + g : g;
     }
 }
 
-void predict(int n8, int64_t n_out, float* out, Loss loss) {
+void predict(int n8, int64_t n_out, float* out, Output output) {
     const int64_t stride = n8 * 8;
-    if (loss == Loss::softmax)
-        for (int64_t s0 = 0; s0 < stride; s0 += kBlock) softmax(n_out, stride, out + s0);
-    if (loss == Loss::sigmoid)
-        for (int64_t j = 0; j < n_out * stride; j += kBlock)
-            store(out + j, logistic(load<Block>(out + j)));
+    switch (output) {
+        case Output::softmax:
+            for (int64_t s0 = 0; s0 < stride; s0 += kBlock) softmax(n_out, stride, out + s0);
+            break;
+        case Output::sigmoid:
+            for (int64_t j = 0; j < n_out * stride; j += kBlock)
+                store(out + j, logistic(load<Block>(out + j)));
+            break;
+        case Output::identity: break;
+    }
 }
 
 }  // namespace

@@ -8,16 +8,16 @@
 namespace cofire {
 namespace {
 
-// How far ahead to ask for a neuron's row when a layer no longer fits the cache.
+// How many connections ahead a tile row is prefetched when a layer no longer fits the cache.
 constexpr int64_t kPrefetchAhead = 12;
 
-template <int N8> COFIRE_INLINE void prefetch_row(const float* row) {
-    for (int line = 0; line < (N8 + 1) / 2; line++) __builtin_prefetch(row + 16 * line, 0, 3);
+template <int N8> COFIRE_INLINE void prefetch_tile_row(const float* tile_row) {
+    for (int line = 0; line < (N8 + 1) / 2; line++) __builtin_prefetch(tile_row + 16 * line, 0, 3);
 }
 
 // ---- forward ------------------------------------------------------------------------------
 
-template <int N8> COFIRE_INLINE void activate(Row<N8>& y, Activation activation) {
+template <int N8> COFIRE_INLINE void activate(TileRow<N8>& y, Activation activation) {
     switch (activation) {
         case Activation::relu: y.apply([](auto v) { return at_least(decltype(v){}, v); }); break;
         case Activation::leaky_relu:
@@ -29,21 +29,21 @@ template <int N8> COFIRE_INLINE void activate(Row<N8>& y, Activation activation)
 }
 
 template <int N8, bool Far>
-void forward_rows(const Connections& by_output, const float* bias, const float* in, float* out,
-                  Activation activation) {
+void forward_by(const Connections& by_output, const float* bias, const float* in, float* out,
+                Activation activation) {
     constexpr int64_t stride = N8 * 8;
     const int64_t* start = by_output.start;
     const int32_t* other = by_output.other;
     const float* weight = by_output.weight;
     const int64_t last = start[by_output.n_neurons] - 1;
     for (int64_t o = 0; o < by_output.n_neurons; o++) {
-        Row<N8> y = Row<N8>::filled(bias[o]);
+        TileRow<N8> y = TileRow<N8>::filled(bias[o]);
         for (int64_t k = start[o]; k < start[o + 1]; k++) {
             if constexpr (Far) {
                 const int64_t soon = k + kPrefetchAhead < last ? k + kPrefetchAhead : last;
-                prefetch_row<N8>(in + other[soon] * stride);
+                prefetch_tile_row<N8>(in + other[soon] * stride);
             }
-            y.add(weight[k], Row<N8>::at(in + other[k] * stride));
+            y.add(weight[k], TileRow<N8>::at(in + other[k] * stride));
         }
         activate(y, activation);
         y.put(out + o * stride);
@@ -53,7 +53,7 @@ void forward_rows(const Connections& by_output, const float* bias, const float* 
 // ---- backward -----------------------------------------------------------------------------
 
 template <int N8>
-COFIRE_INLINE void derive(Row<N8>& delta, const Row<N8>& x, Activation activation) {
+COFIRE_INLINE void derive(TileRow<N8>& delta, const TileRow<N8>& x, Activation activation) {
     switch (activation) {
         case Activation::relu:
             delta.apply(x, [](auto d, auto v) { return v > 0.0f ? d : decltype(d){}; });
@@ -69,9 +69,8 @@ COFIRE_INLINE void derive(Row<N8>& delta, const Row<N8>& x, Activation activatio
 }
 
 template <int N8, bool First, bool Far>
-void backward_rows(const Connections& by_input, const float* delta, float* in,
-                   Activation activation, float* gradient, float* bias_gradient, bool accumulate,
-                   uint8_t* fired) {
+void backward_by(const Connections& by_input, const float* delta, float* in, Activation activation,
+                 float* gradient, float* bias_gradient, bool accumulate, uint8_t* fired) {
     constexpr int64_t stride = N8 * 8;
     const int64_t* start = by_input.start;
     const int32_t* other = by_input.other;
@@ -84,37 +83,39 @@ void backward_rows(const Connections& by_input, const float* delta, float* in,
         if (accumulate) g += load<Block>(gradient + k - full);
         store(gradient + k - full, g);
     };
+    const bool dead_at_zero = First || traits(activation).dead_below_zero;
     for (int64_t i = 0; i < by_input.n_neurons; i++) {
-        float* row = in + i * stride;
-        const Row<N8> x = Row<N8>::at(row);
+        float* tile_row = in + i * stride;
+        const TileRow<N8> x = TileRow<N8>::at(tile_row);
         const int64_t end = start[i + 1];
-        const bool silent = x.is_zero();
-        if (!silent) fired[i] = 1;
-        // A silent neuron hands no gradient to its connections, and below a ReLU no delta on.
-        if (silent && (First || activation == Activation::relu)) {
+        const bool inactive = x.is_zero();
+        if (!inactive) fired[i] = 1;
+        // An inactive neuron passes no gradient to its connections and, where its function is flat,
+        // no delta to the layer below.
+        if (inactive && dead_at_zero) {
             for (int64_t k = start[i]; k < end; k++) {
                 partial[k & full] = Block{};
                 if ((k & full) == full) flush(k);
             }
             if constexpr (!First)
                 if (!accumulate) bias_gradient[i] = 0.0f;
-            continue;  // row is zero already, which is its delta
+            continue;  // the tile row is zero already, which is its delta
         }
-        Row<N8> back = Row<N8>::filled(0.0f);
+        TileRow<N8> back = TileRow<N8>::filled(0.0f);
         for (int64_t k = start[i]; k < end; k++) {
             if constexpr (Far) {
                 const int64_t soon =
                     k + kPrefetchAhead < n_connections ? k + kPrefetchAhead : n_connections - 1;
-                prefetch_row<N8>(delta + other[soon] * stride);
+                prefetch_tile_row<N8>(delta + other[soon] * stride);
             }
-            const Row<N8> d = Row<N8>::at(delta + other[k] * stride);
+            const TileRow<N8> d = TileRow<N8>::at(delta + other[k] * stride);
             partial[k & full] = dot(x, d);
             if constexpr (!First) back.add(weight[k], d);
             if ((k & full) == full) flush(k);
         }
         if constexpr (!First) {
             derive(back, x, activation);
-            back.put(row);
+            back.put(tile_row);
             const float g = total(back);
             bias_gradient[i] = accumulate ? bias_gradient[i] + g : g;
         }

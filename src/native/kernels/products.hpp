@@ -1,9 +1,9 @@
 // Sums of products of activations, for the similarity search. Compiled once per SIMD level as
-// a part of kernels.cpp, which see; internal linkage throughout, for the reason in vectors.hpp.
+// a part of kernels.cpp; internal linkage throughout, for the reason in vectors.hpp.
 //
 // sum over samples of a * b, for a block of outputs against a block of inputs: the lanes run
 // along the samples, each pair of the block has its own register, and the lanes are summed
-// once a chunk. Against outer products (lanes along the inputs) this saves the transposition of
+// once per chunk. Against outer products (lanes along the inputs) this saves the transposition of
 // the activations and a third of the loads, and 16 short sums round less than one long sum.
 #pragma once
 
@@ -73,8 +73,9 @@ void products(int64_t n_columns, int64_t capacity, int64_t n_out_panels, const f
                            sums + (o * n_in_panels + i) * kPairs);
 }
 
-// The same with double sums and the columns' weights applied there, for few rows: then the sums
-// do not depend on the rows' order, and a row of weight 2 is the same as the row twice.
+// The same with double sums and the columns' weights applied there, for few samples: then the
+// sums do not depend on the samples' order, and a sample of weight 2 is the same as the sample
+// twice.
 void products_exact(int64_t n_columns, int64_t capacity, int64_t n_out_panels, const float* outputs,
                     int64_t n_in_panels, const float* inputs, const double* column_weight,
                     double* sums) {
@@ -116,15 +117,15 @@ COFIRE_INLINE void put8(float* panel, int panel_size, int j, int64_t column, f8 
     }
 }
 
-void pack(int n8, const float* rows, int64_t n, const int32_t* which, const float* weight,
+void pack(int n8, const float* tile, int64_t n, const int32_t* which, const float* weight,
           int panel_size, int64_t capacity, int64_t column, float* panels) {
     const int64_t stride = n8 * 8;
     for (int64_t k = 0; k < n; k++) {
-        const float* row = rows + which[k] * stride;
+        const float* tile_row = tile + which[k] * stride;
         float* panel = panels + k / panel_size * panel_size * capacity;
         const int j = static_cast<int>(k % panel_size);
         for (int v = 0; v < n8; v++) {
-            f8 x = load<f8>(row + 8 * v);
+            f8 x = load<f8>(tile_row + 8 * v);
             if (weight != nullptr) x *= load<f8>(weight + 8 * v);
             put8(panel, panel_size, j, column + 8 * v, x);
         }
@@ -132,13 +133,14 @@ void pack(int n8, const float* rows, int64_t n, const int32_t* which, const floa
     }
 }
 
-void add_squares(int n8, int64_t n_rows, const float* rows, const float* weight, double* sums) {
+void add_squares(int n8, int64_t n_tile_rows, const float* tile, const float* weight,
+                 double* sums) {
     const int64_t stride = n8 * 8;
-    for (int64_t j = 0; j < n_rows; j++) {
+    for (int64_t j = 0; j < n_tile_rows; j++) {
         double total[8] = {};
         for (int64_t s = 0; s < stride; s += 8)
             for (int c = 0; c < 8; c++) {
-                const double x = rows[j * stride + s + c];
+                const double x = tile[j * stride + s + c];
                 total[c] += x * weight[s + c] * x;
             }
         sums[j] += ((total[0] + total[4]) + (total[2] + total[6])) +
@@ -146,15 +148,16 @@ void add_squares(int n8, int64_t n_rows, const float* rows, const float* weight,
     }
 }
 
-// ---- sums of rows -----------------------------------------------------------------------------
+// ---- sums of tile rows
+// ---------------------------------------------------------------------------
 
 template <int N8>
-void add_rows_of(int64_t n_rows, const float* rows, const float* factor, int64_t stride,
-                 float* sums) {
-    typedef Row<N8> Samples;
+void add_tile_rows_by(int64_t n_tile_rows, const float* tile, const float* factor, int64_t stride,
+                      float* sums) {
+    typedef TileRow<N8> Samples;
     const Samples f = Samples::at(factor);
-    for (int64_t j = 0; j < n_rows; j++) {
-        Samples x = Samples::at(rows + j * (N8 * 8));
+    for (int64_t j = 0; j < n_tile_rows; j++) {
+        Samples x = Samples::at(tile + j * (N8 * 8));
         x.apply(f, [](auto a, auto b) { return a * b; });
         x.apply(Samples::at(sums + j * stride), [](auto a, auto b) { return a + b; });
         x.put(sums + j * stride);
@@ -164,36 +167,37 @@ void add_rows_of(int64_t n_rows, const float* rows, const float* factor, int64_t
 // ---- single pairs -----------------------------------------------------------------------------
 
 template <int N8, bool Weighted>
-void pair_sums_rows(int64_t n, const float* a, const int32_t* a_row, const float* b,
-                    const int32_t* b_row, const float* weight, double* sums) {
-    typedef Row<N8> Samples;
+void pair_sums_by(int64_t n, const float* a, const int32_t* a_tile_row, const float* b,
+                  const int32_t* b_tile_row, const float* weight, double* sums) {
+    typedef TileRow<N8> Samples;
     typedef double Doubles __attribute__((vector_size(kBlock * 8), aligned(8), may_alias));
     const Samples w = Weighted ? Samples::at(weight) : Samples::filled(1.0f);
-    const auto weighted = [&](int64_t row) {
-        Samples y = Samples::at(b + row * (N8 * 8));
+    const auto weighted = [&](int64_t tile_row) {
+        Samples y = Samples::at(b + tile_row * (N8 * 8));
         if (Weighted) y.apply(w, [](auto p, auto q) { return p * q; });
         return y;
     };
     const auto product = [&](int64_t k, const Samples& y) {
-        return dot(Samples::at(a + a_row[k] * (N8 * 8)), y);
+        return dot(Samples::at(a + a_tile_row[k] * (N8 * 8)), y);
     };
     int64_t k = 0;
     for (; k + kBlock <= n; k += kBlock) {
         Block products[kBlock];
         bool same = true;
-        for (int j = 1; j < kBlock; j++) same &= b_row[k + j] == b_row[k];
+        for (int j = 1; j < kBlock; j++) same &= b_tile_row[k + j] == b_tile_row[k];
         if (same) {  // stays in registers
-            const Samples y = weighted(b_row[k]);
+            const Samples y = weighted(b_tile_row[k]);
 #pragma GCC unroll 8
             for (int j = 0; j < kBlock; j++) products[j] = product(k + j, y);
         } else {
 #pragma GCC unroll 8
-            for (int j = 0; j < kBlock; j++) products[j] = product(k + j, weighted(b_row[k + j]));
+            for (int j = 0; j < kBlock; j++)
+                products[j] = product(k + j, weighted(b_tile_row[k + j]));
         }
         *(Doubles*)(sums + k) += __builtin_convertvector(sum_each(products), Doubles);
     }
     for (; k < n; k++) {
-        const Block products[kBlock] = {product(k, weighted(b_row[k]))};
+        const Block products[kBlock] = {product(k, weighted(b_tile_row[k]))};
         sums[k] += sum_each(products)[0];
     }
 }

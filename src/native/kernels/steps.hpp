@@ -1,54 +1,36 @@
-// Optimiser steps on a range of parameters. Compiled once per SIMD level as a part of
-// kernels.cpp; internal linkage throughout, for the reason in vectors.hpp.
+// The optimisers' rules, and a step of them on a range of parameters. Compiled once per SIMD level
+// as a part of kernels.cpp; internal linkage throughout, for the reason in vectors.hpp.
 #pragma once
 
-#include "kernels/kernels.hpp"
+#include "kernels/optimizers.hpp"
 #include "kernels/vectors.hpp"
 
 namespace cofire {
 namespace {
 
-template <int Groups> COFIRE_INLINE Wide group_sum(const float* const* gradients, int64_t k) {
-    Wide g = load<Wide>(gradients[0] + k);
-    for (int q = 1; q < Groups; q++) g += load<Wide>(gradients[q] + k);
-    return g;
-}
+// ---- the rules --------------------------------------------------------------------------------
 
-COFIRE_INLINE float group_sum(int n_groups, const float* const* gradients, int64_t k) {
-    float g = gradients[0][k];
-    for (int q = 1; q < n_groups; q++) g += gradients[q][k];
-    return g;
-}
+// A rule changes weights w and their moments m by the gradients g: one each, or a vector of them.
 
-template <class F> COFIRE_INLINE void sgd_step(F g, F& w, F& v, const SgdStep& step) {
-    const F old = w;
-    g += step.l2 * old;
-    v = step.momentum * v + g;
-    const F move = step.nesterov ? g + step.momentum * v : v;
-    w = old - step.learning_rate * move;
-}
+// v <- momentum v + g; w <- w - rate v, or (Nesterov) w - rate (g + momentum v).
+struct SgdRule {
+    static constexpr int n_moments = 1;
+    float learning_rate, l2, momentum;
+    bool nesterov;
 
-template <int Groups>
-void sgd_range(int64_t begin, int64_t end, int64_t n_live, const float* const* gradients,
-               float* weight, float* velocity, const SgdStep& step) {
-    const int64_t live_end = end < n_live ? end : n_live;
-    int64_t k = begin;
-    for (; k + kWide <= live_end; k += kWide) {
-        Wide w = load<Wide>(weight + k), v = load<Wide>(velocity + k);
-        sgd_step(group_sum<Groups>(gradients, k), w, v, step);
-        store(weight + k, w);
-        store(velocity + k, v);
+    COFIRE_METHOD explicit SgdRule(const Step& step)
+        : learning_rate(step.learning_rate), l2(step.l2), momentum(step.settings[0]),
+          nesterov(step.settings[1] != 0.0f) {}
+
+    template <class F> COFIRE_METHOD void operator()(F g, F& w, F* m) const {
+        F& v = m[0];
+        const F old = w;
+        g += l2 * old;
+        v = momentum * v + g;
+        const F move = nesterov ? g + momentum * v : v;
+        w = old - learning_rate * move;
     }
-    for (; k < live_end; k++)
-        sgd_step(group_sum(Groups, gradients, k), weight[k], velocity[k], step);
-    for (; k + kWide <= end; k += kWide) {
-        Wide w = load<Wide>(weight + k), v = load<Wide>(velocity + k);
-        sgd_step(Wide{}, w, v, step);
-        store(weight + k, w);
-        store(velocity + k, v);
-    }
-    for (; k < end; k++) sgd_step(0.0f, weight[k], velocity[k], step);
-}
+};
 
 COFIRE_INLINE Wide square_root(Wide x) {
     Wide r;
@@ -57,30 +39,68 @@ COFIRE_INLINE Wide square_root(Wide x) {
 }
 COFIRE_INLINE float square_root(float x) { return __builtin_sqrtf(x); }
 
-template <class F> COFIRE_INLINE void adam_step(F g, F& w, F& m, F& v, const AdamStep& step) {
-    const F old = w;
-    g += step.l2 * old;
-    m = step.beta_1 * m + (1.0f - step.beta_1) * g;
-    v = step.beta_2 * v + (1.0f - step.beta_2) * (g * g);
-    w = old - step.step_size * m / (square_root(v) + step.epsilon);
+// Adam (Kingma and Ba, 2015), its bias correction in the step size.
+struct AdamRule {
+    static constexpr int n_moments = 2;
+    float step_size, l2, beta_1, beta_2, epsilon;
+
+    COFIRE_METHOD explicit AdamRule(const Step& step)
+        : l2(step.l2), beta_1(step.settings[0]), beta_2(step.settings[1]),
+          epsilon(step.settings[2]) {
+        const double t = (double)step.number;
+        step_size =
+            (float)(step.learning_rate * __builtin_sqrt(1.0 - __builtin_pow((double)beta_2, t)) /
+                    (1.0 - __builtin_pow((double)beta_1, t)));
+    }
+
+    template <class F> COFIRE_METHOD void operator()(F g, F& w, F* m) const {
+        F &first = m[0], &second = m[1];
+        const F old = w;
+        g += l2 * old;
+        first = beta_1 * first + (1.0f - beta_1) * g;
+        second = beta_2 * second + (1.0f - beta_2) * (g * g);
+        w = old - step_size * first / (square_root(second) + epsilon);
+    }
+};
+
+// ---- a step -----------------------------------------------------------------------------------
+
+template <class F, int Groups> COFIRE_INLINE F group_sum(const float* const* gradients, int64_t k) {
+    F g = load<F>(gradients[0] + k);
+    for (int q = 1; q < Groups; q++) g += load<F>(gradients[q] + k);
+    return g;
 }
 
-template <int Groups>
-void adam_range(int64_t begin, int64_t end, int64_t n_live, const float* const* gradients,
-                float* weight, float* first, float* second, const AdamStep& step) {
-    const int64_t live_end = end < n_live ? end : n_live;
-    int64_t k = begin;
-    for (; k + kWide <= live_end; k += kWide) {
-        Wide w = load<Wide>(weight + k), m = load<Wide>(first + k), v = load<Wide>(second + k);
-        adam_step(group_sum<Groups>(gradients, k), w, m, v, step);
-        store(weight + k, w);
-        store(first + k, m);
-        store(second + k, v);
-    }
-    for (; k < live_end; k++)
-        adam_step(group_sum(Groups, gradients, k), weight[k], first[k], second[k], step);
-    for (; k < end; k++) adam_step(0.0f, weight[k], first[k], second[k], step);
+template <class Rule, int Groups> void step_range(const StepRange& range, const Rule rule) {
+    // Copies that no store below can change, so that they stay in registers.
+    float *const weight = range.weight, *moments[Rule::n_moments];
+    for (int j = 0; j < Rule::n_moments; j++) moments[j] = range.moments[j];
+    const float* gradients[Groups];
+    for (int q = 0; q < Groups; q++) gradients[q] = range.gradients[q];
+    const auto change = [&](int64_t k, auto g) __attribute__((always_inline)) {
+        using F = decltype(g);
+        F w = load<F>(weight + k), m[Rule::n_moments];
+        for (int j = 0; j < Rule::n_moments; j++) m[j] = load<F>(moments[j] + k);
+        rule(g, w, m);
+        store<F>(weight + k, w);
+        for (int j = 0; j < Rule::n_moments; j++) store<F>(moments[j] + k, m[j]);
+    };
+    const int64_t end = range.end, live_end = end < range.n_live ? end : range.n_live;
+    int64_t k = range.begin;
+    for (; k + kWide <= live_end; k += kWide) change(k, group_sum<Wide, Groups>(gradients, k));
+    for (; k < live_end; k++) change(k, group_sum<float, Groups>(gradients, k));
+    for (; k + kWide <= end; k += kWide) change(k, Wide{});
+    for (; k < end; k++) change(k, 0.0f);
 }
+
+template <class Rule> void step_by(const StepRange& range, const Step& step) {
+    with_constant(range.n_groups,
+                  [&](auto n) { step_range<Rule, decltype(n)::value>(range, Rule(step)); });
+}
+
+// In the order of kOptimizers.
+constexpr StepKernel kSteps[] = {step_by<SgdRule>, step_by<AdamRule>};
+static_assert(sizeof(kSteps) / sizeof(kSteps[0]) == kNumOptimizers);
 
 }  // namespace
 }  // namespace cofire

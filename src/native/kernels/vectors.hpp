@@ -58,6 +58,9 @@ constexpr int kWide = sizeof(Wide) / sizeof(float);
 constexpr int kBlock = sizeof(Block) / sizeof(float);
 
 template <class F> struct Related;
+template <> struct Related<float> {
+    typedef float InMemory __attribute__((may_alias));
+};
 template <> struct Related<f4> {
     typedef i4 Int;
     typedef float InMemory __attribute__((vector_size(16), aligned(4), may_alias));
@@ -219,20 +222,20 @@ COFIRE_INLINE void transpose(f8 r[8]) {
 }
 
 // A tile's row: N8 * 8 samples, as wide vectors and, where these do not divide it, one of eight.
-template <int N8> struct Row {
+template <int N8> struct TileRow {
     static constexpr int n_wide = N8 * 8 / kWide;
     static constexpr bool has_rest = N8 * 8 % kWide != 0;
     Wide wide[n_wide > 0 ? n_wide : 1];
     f8 rest;
 
-    COFIRE_INLINE Row filled(float x) {
-        Row r;
+    COFIRE_INLINE TileRow filled(float x) {
+        TileRow r;
         for (int v = 0; v < n_wide; v++) r.wide[v] = splat<Wide>(x);
         if constexpr (has_rest) r.rest = splat<f8>(x);
         return r;
     }
-    COFIRE_INLINE Row at(const float* p) {
-        Row r;
+    COFIRE_INLINE TileRow at(const float* p) {
+        TileRow r;
         for (int v = 0; v < n_wide; v++) r.wide[v] = load<Wide>(p + kWide * v);
         if constexpr (has_rest) r.rest = load<f8>(p + kWide * n_wide);
         return r;
@@ -241,7 +244,7 @@ template <int N8> struct Row {
         for (int v = 0; v < n_wide; v++) store(p + kWide * v, wide[v]);
         if constexpr (has_rest) store(p + kWide * n_wide, rest);
     }
-    COFIRE_METHOD void add(float a, const Row& x) {
+    COFIRE_METHOD void add(float a, const TileRow& x) {
         for (int v = 0; v < n_wide; v++) wide[v] += a * x.wide[v];
         if constexpr (has_rest) rest += a * x.rest;
     }
@@ -249,7 +252,7 @@ template <int N8> struct Row {
         for (int v = 0; v < n_wide; v++) wide[v] = fn(wide[v]);
         if constexpr (has_rest) rest = fn(rest);
     }
-    template <class Fn> COFIRE_METHOD void apply(const Row& o, Fn fn) {
+    template <class Fn> COFIRE_METHOD void apply(const TileRow& o, Fn fn) {
         for (int v = 0; v < n_wide; v++) wide[v] = fn(wide[v], o.wide[v]);
         if constexpr (has_rest) rest = fn(rest, o.rest);
     }
@@ -267,25 +270,45 @@ template <int N8> struct Row {
 };
 
 // The sum over the samples of a * b, or of a, as a block: the caller sums its lanes.
-template <int N8> COFIRE_INLINE Block dot(const Row<N8>& a, const Row<N8>& b) {
+template <int N8> COFIRE_INLINE Block dot(const TileRow<N8>& a, const TileRow<N8>& b) {
     Block total = {};
-    if constexpr (Row<N8>::n_wide > 0) {
+    if constexpr (TileRow<N8>::n_wide > 0) {
         Wide s = a.wide[0] * b.wide[0];
-        for (int v = 1; v < Row<N8>::n_wide; v++) s += a.wide[v] * b.wide[v];
+        for (int v = 1; v < TileRow<N8>::n_wide; v++) s += a.wide[v] * b.wide[v];
         total = to_block(s);
     }
-    if constexpr (Row<N8>::has_rest) total += to_block(a.rest * b.rest);
+    if constexpr (TileRow<N8>::has_rest) total += to_block(a.rest * b.rest);
     return total;
 }
-template <int N8> COFIRE_INLINE float total(const Row<N8>& a) {
+template <int N8> COFIRE_INLINE float total(const TileRow<N8>& a) {
     Block all = {};
-    if constexpr (Row<N8>::n_wide > 0) {
+    if constexpr (TileRow<N8>::n_wide > 0) {
         Wide s = a.wide[0];
-        for (int v = 1; v < Row<N8>::n_wide; v++) s += a.wide[v];
+        for (int v = 1; v < TileRow<N8>::n_wide; v++) s += a.wide[v];
         all = to_block(s);
     }
-    if constexpr (Row<N8>::has_rest) all += to_block(a.rest);
+    if constexpr (TileRow<N8>::has_rest) all += to_block(a.rest);
     return sum(all);
+}
+
+// ---- from run-time numbers to compiled ones -------------------------------------------------
+
+template <int N> struct Constant {
+    static constexpr int value = N;
+};
+
+// Calls body(Constant<n>) for the n in 1 … 8 that is known only now.
+template <class Body> COFIRE_INLINE void with_constant(int n, Body body) {
+    switch (n) {
+        case 1: return body(Constant<1>{});
+        case 2: return body(Constant<2>{});
+        case 3: return body(Constant<3>{});
+        case 4: return body(Constant<4>{});
+        case 5: return body(Constant<5>{});
+        case 6: return body(Constant<6>{});
+        case 7: return body(Constant<7>{});
+        default: return body(Constant<8>{});
+    }
 }
 
 }  // namespace

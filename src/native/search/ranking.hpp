@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
+#include "random/counter_random.hpp"
 #include "search/search.hpp"
 
 namespace cofire {
 
-// What is known of a neuron alone: the weighted sum of its squared activations.
+// What is known of one neuron: the weighted sum of its squared activations.
 struct Strength {
     double square = 0.0, inverse_norm = 0.0;
     Strength() : Strength(0.0) {}
@@ -19,7 +21,7 @@ struct Strength {
         : square(sum), inverse_norm(1.0 / std::sqrt(std::max(sum, 1e-12))) {}
 };
 
-// To the nearest multiple of 2^-16: what rounding does to a sum must not decide. NaN becomes 0.
+// To the nearest multiple of 2^-16, so that the rounding of a sum does not decide. NaN becomes 0.
 [[gnu::always_inline]] inline uint32_t fixed_point(double x) {
     x = x * 65536.0 + 0.5;
     return x < 2147483648.0 ? static_cast<uint32_t>(static_cast<int32_t>(x)) : 0;
@@ -45,7 +47,7 @@ constexpr uint32_t kOne = 1u << 16;  // the rank of a cosine of 1
         case Metric::hebb:
         case Metric::gradient: return std::abs(product);
         case Metric::euclidean: {
-            // What float sums leave of a difference of equals is nothing.
+            // The difference of equals is 0, whatever the rounding of the sums.
             const double both = input.square + output.square, square = both - 2.0 * product;
             return 1.0 / (1.0 + std::sqrt(square < both * 0x1p-20 ? 0.0 : square));
         }
@@ -78,10 +80,6 @@ inline double score_of_rank(Metric metric, uint32_t rank) {
     return 0.0;
 }
 
-// The same for scores that chance has multiplied (draw.hpp).
-[[gnu::always_inline]] inline uint32_t drawn_rank_of(double score) { return significant(score); }
-inline double drawn_score_of_rank(uint32_t rank) { return std::bit_cast<float>(rank << 7); }
-
 // What a score must exceed where n samples show it: so many standard errors of a correlation.
 inline double gate_of(const SearchRequest& request, int layer, int64_t n) {
     if (request.gate.empty() || request.gate[layer] < 0.0)
@@ -93,8 +91,8 @@ inline bool is_cosine(Metric metric) {
     return metric == Metric::cosine || metric == Metric::pearson || metric == Metric::lowest_cosine;
 }
 
-// No pair with a silent neuron, whose product is 0, ranks higher.
-inline uint32_t highest_silent_rank(Metric metric) {
+// No pair with an inactive neuron, whose product is 0, ranks higher.
+inline uint32_t highest_inactive_rank(Metric metric) {
     switch (metric) {
         case Metric::cosine:
         case Metric::pearson:
@@ -105,5 +103,79 @@ inline uint32_t highest_silent_rank(Metric metric) {
     }
     return 0;
 }
+
+// ---- drawing in place of choosing the best ------------------------------------------------------
+
+// Draws pairs with probabilities in proportion to a power of their score, without replacement: the
+// n largest of score / E^(1 / sharpness), E exponential and one for each pair, are such a draw
+// (Efraimidis & Spirakis, 2006); the same whichever thread looks at which pair when.
+class Draw {
+public:
+    Draw(int sharpness, const RandomKey& random, int layer)
+        : numbers_(random.stream(Stream::draws, layer)), sharpness_(sharpness) {}
+
+    // The score divided so; 0 where that is surely not more than `low`.
+    double operator()(double score, int64_t index, double low) const {
+        const double u = (numbers_.at(index) + 0.5) * 0x1p-32;  // exp(-E), and so >= 1 - E
+        if (low > 0.0) {
+            const double ratio = score / low;
+            double most = 1.0;  // for E
+            for (int p = 0; p < sharpness_; p++) most *= ratio;
+            if (1.0 - u >= most) return 0.0;
+        }
+        return score * std::pow(-std::log(u), -1.0 / sharpness_);
+    }
+
+private:
+    CounterRandom numbers_;
+    int sharpness_;
+};
+
+// Ranks of what Draw returns.
+[[gnu::always_inline]] inline uint32_t drawn_rank_of(double score) { return significant(score); }
+inline double drawn_score_of_rank(uint32_t rank) { return std::bit_cast<float>(rank << 7); }
+
+// ---- a strict order -----------------------------------------------------------------------------
+
+// A pair of neurons with its rank. Higher ranks come first; among equals the larger `tie`, then the
+// smaller index: a strict order, so the best n are one set, whichever thread found them and when.
+struct RankedPair {
+    uint64_t key;
+    int64_t index;
+    RankedPair(uint32_t rank, uint32_t tie, int64_t at)
+        : key(uint64_t{rank} << 32 | tie), index(at) {}
+    uint32_t rank() const { return static_cast<uint32_t>(key >> 32); }
+    bool operator<(const RankedPair& other) const {  // comes before
+        return key != other.key ? key > other.key : index < other.index;
+    }
+};
+
+// Makes ranked pairs of one layer from flat indices, and back. Among equals the larger random
+// number comes first, or with Ties::index the smaller index, counted input by input.
+class TieBreak {
+public:
+    TieBreak(Ties ties, const RandomKey& random, int layer, int64_t n_in, int64_t n_out)
+        : ties_(ties), numbers_(random.stream(Stream::ties, layer)), n_in_(n_in), n_out_(n_out) {}
+
+    RankedPair ranked(uint32_t rank, int64_t flat_index) const {
+        if (ties_ == Ties::random) return {rank, numbers_.at(flat_index), flat_index};
+        return {rank, 0, flat_index % n_in_ * n_out_ + flat_index / n_in_};
+    }
+    int64_t flat_index(const RankedPair& pair) const {
+        if (ties_ == Ties::random) return pair.index;
+        return pair.index % n_out_ * n_in_ + pair.index / n_out_;
+    }
+    std::vector<int64_t> flat_indices(const std::vector<RankedPair>& pairs) const {
+        std::vector<int64_t> found;
+        for (const RankedPair& pair : pairs) found.push_back(flat_index(pair));
+        std::sort(found.begin(), found.end());
+        return found;
+    }
+
+private:
+    Ties ties_;
+    CounterRandom numbers_;
+    int64_t n_in_, n_out_;
+};
 
 }  // namespace cofire

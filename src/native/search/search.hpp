@@ -1,14 +1,13 @@
-// The search for the best pairs of neurons to connect: exact, over all pairs, without holding
-// them.
+// The search for the best pairs of neurons to connect, in three ways: among all pairs, among all
+// pairs but screened by a sketch, and among pairs with a hash in common. None holds all pairs.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <vector>
 
 #include "random/counter_random.hpp"
-#include "search/centres.hpp"
-#include "training/plan.hpp"
-#include "training/rows.hpp"
+#include "threads/workers.hpp"
+#include "training/network.hpp"
 #include "training/targets.hpp"
 
 namespace cofire {
@@ -17,76 +16,87 @@ namespace cofire {
 // gradient looks at the activation of the input and the delta of the output.
 enum class Metric : int { cosine, pearson, lowest_cosine, hebb, euclidean, gradient };
 
-// Among equals: at random, or the lower input, then the lower output first.
+// Among equals: at random, or the lower input and then the lower output first.
 enum class Ties : int { random, index };
 
-// Ascending places (output * n_in + input) of a layer that are no candidates.
-struct Places {
+constexpr Named<Metric> kMetrics[] = {
+    {"cosine", Metric::cosine},
+    {"pearson", Metric::pearson},
+    {"lowest_cosine", Metric::lowest_cosine},
+    {"hebb", Metric::hebb},
+    {"euclidean", Metric::euclidean},
+    {"gradient", Metric::gradient},
+};
+constexpr Named<Ties> kTies[] = {{"random", Ties::random}, {"index", Ties::index}};
+static_assert(is_in_order(kMetrics) && is_in_order(kTies));
+
+// Ascending flat indices of a layer (LayerView).
+struct FlatIndices {
     const int64_t* begin = nullptr;
     const int64_t* end = nullptr;
+    int64_t size() const { return end - begin; }
 };
 
 struct SearchRequest {
-    const int64_t* row_ids = nullptr;  // the samples to look at
-    int64_t n_rows = 0;
-    const float* sample_weight = nullptr;  // per row of the data, or none: all 1
-    std::vector<Places> kept;              // per layer
+    Rows rows;
+    const int64_t* row_ids = nullptr;      // the samples to look at
+    int64_t n_rows = 0;                    // as many
+    const float* sample_weight = nullptr;  // per row of the data; nullptr: all 1
+    std::vector<FlatIndices> kept;         // per layer: not candidates
     std::vector<int64_t> n_wanted;         // per layer; 0: the layer is left out
     Metric metric = Metric::cosine;
     Ties ties = Ties::random;
     std::vector<double> gate;  // per layer: standard errors to exceed; < 0: none
-    int sharpness = 0;         // 0: the best; else a draw by this power of the score (draw.hpp)
+    int sharpness = 0;         // 0: the best; else a draw by this power of the score (ranking.hpp)
     Targets targets;           // for gradients
     RandomKey random;
-    Centres centres;  // for correlations; found by the search itself
 };
 
 struct SearchResult {
-    std::vector<std::vector<int64_t>> places;  // per layer, ascending
-    std::vector<int64_t> n_firing;             // per level: neurons that fire for some row
-    int64_t multiply_adds = 0;                 // that it took
+    std::vector<std::vector<int64_t>> pairs;  // per layer: flat indices, ascending
+    std::vector<int64_t> n_firing;            // per stage: neurons that fire for some row
+    int64_t multiply_adds = 0;                // that it took
     bool interrupted = false;
 };
 
-// Per layer the n_wanted best places outside kept, of which there must be as many; fewer where too
-// few pass the gate. The same for any number of threads. interrupted() is asked now and then on the
-// calling thread.
-SearchResult best_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
-                         const Rows& rows, const SearchRequest& request, int n_threads,
-                         const std::function<bool()>& interrupted);
+// Per layer the n_wanted best pairs outside kept, of which there must be as many; fewer where too
+// few pass the gate. The same for any number of threads.
+SearchResult best_pairs(const NetworkView& network, const SearchRequest& request,
+                        const CallContext& call);
 
-// How the screened search goes about it: a sketch of a sample of rows ranks all pairs, and the
-// best of them, several times as many as wanted, are ranked by the rows themselves (race.hpp).
+// How pairs are screened: a sketch of a sample of rows ranks all of them, and the best by the
+// sketch, several times as many as wanted, are ranked by the rows themselves (race.hpp).
 struct Screening {
     const int64_t* sample_ids = nullptr;
     int64_t n_sample = 0;
-    const float* sample_weight = nullptr;  // how many rows each stands for, or none: all 1
-    std::vector<int64_t> factor;           // per layer: candidates to begin with, over n_wanted
-    double recall = 0.99;                  // wanted
-    int64_t n_sure = 0;                    // of request.row_ids, at the beginning: rare rows
+    const float* row_weight = nullptr;  // how many rows each stands for; nullptr: 1
+    std::vector<int64_t> factor;        // per layer: candidates to begin with, over n_wanted
+    double recall = 0.99;               // wanted
+    int64_t n_sure = 0;                 // rows at the beginning of request.row_ids: rare ones
 };
 
 struct ScreenedResult {
-    std::vector<std::vector<int64_t>> places;  // per layer, ascending
-    std::vector<double> recall;                // per layer, estimated
-    std::vector<int64_t> factor;               // per layer: what was enough
-    int64_t n_rows = 0;                        // that the candidates were ranked by
-    int64_t multiply_adds = 0;                 // that it took
+    std::vector<std::vector<int64_t>> pairs;  // per layer: flat indices, ascending
+    std::vector<double> recall;               // per layer, estimated
+    std::vector<int64_t> factor;              // per layer: what was enough
+    int64_t n_rows = 0;                       // that the candidates were ranked by
+    int64_t multiply_adds = 0;                // that it took
     bool interrupted = false;
 };
 
-// Like best_places, nearly. request.row_ids come in a random order behind the first n_sure.
-ScreenedResult screened_places(const std::vector<LayerView>& layers, Activation activation,
-                               Loss loss, const Rows& rows, const SearchRequest& request,
-                               const Screening& how, int n_threads,
-                               const std::function<bool()>& interrupted);
+// Nearly what best_pairs finds. request.row_ids are in random order behind the first n_sure.
+ScreenedResult screened_pairs(const NetworkView& network, const SearchRequest& request,
+                              const Screening& screening, const CallContext& call);
+
+struct Hashing {
+    const float* row_weight = nullptr;  // how many rows each of request.row_ids stands for
+    int64_t n_tables = 1;
+};
 
 // The best of the pairs whose sketches have a hash in common in some table, at most n_wanted. Time
-// and memory follow neurons, connections and places wanted; request.row_ids are a sample, each
-// row of which stands for row_share rows (nullptr: 1).
-SearchResult hashed_places(const std::vector<LayerView>& layers, Activation activation, Loss loss,
-                           const Rows& rows, const SearchRequest& request, const float* row_share,
-                           int64_t n_tables, int n_threads,
-                           const std::function<bool()>& interrupted);
+// and memory follow the numbers of neurons, connections and pairs wanted. request.row_ids are a
+// sample.
+SearchResult hashed_pairs(const NetworkView& network, const SearchRequest& request,
+                          const Hashing& hashing, const CallContext& call);
 
 }  // namespace cofire

@@ -1,44 +1,34 @@
-// What the neurons of a layer's two sides show for some rows: what the search compares.
+// What the neurons on the two sides of a layer show for some rows: what the search compares.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "search/search.hpp"
-#include "training/tile_space.hpp"
+#include "search/context.hpp"
 
 namespace cofire {
 
 // What a thread needs to look at a tile.
 struct SignalSpace {
     TileSpace forward;
-    TileSpace deltas;                // only where gradients are wanted
-    Floats gradient, bias, targets;  // of which nobody wants the content, but the last
+    // The others only where gradients are wanted. Of the last four, only `targets` is read;
+    // `backward` writes the rest.
+    TileSpace deltas;
+    Floats gradient, bias, targets;
     std::vector<uint8_t> fired;
 
     SignalSpace() = default;
-    SignalSpace(const Plan& plan, int tile_size, const SearchRequest& request)
-        : forward(plan, tile_size),
-          deltas(plan, request.metric == Metric::gradient ? tile_size : 0) {
-        if (request.metric != Metric::gradient) return;
-        int64_t n_connections = 0;
-        for (const PlanLayer& layer : plan.layers)
-            n_connections = std::max(n_connections, layer.weights.n_live);
-        gradient.resize(n_connections + 16);
-        bias.resize(plan.widest() + 16);
-        fired.resize(plan.widest());
-        targets.resize(request.targets.room(plan.n_live.back()));
-    }
+    SignalSpace(const Plan& plan, int tile_size, const SearchRequest& request);
 };
 
-// The signals of one tile: rows of neurons, per level. An output's signal is its activation, or
-// what the loss would have it change by.
+// The signals of one tile: its tile rows, per stage. An output's signal is its activation, or
+// the change that the loss asks for.
 struct Signals {
     int n8;
     const std::vector<Floats>& inputs;
     const std::vector<Floats>& outputs;
-    const float* weight;  // per sample; padding weighs nothing
+    const float* weight;  // per sample; that of padding is 0
 };
 
 // Where signals come from, a tile of samples at a time.
@@ -48,14 +38,14 @@ public:
     virtual ~SignalSource() = default;
     virtual int64_t n_samples() const = 0;
     virtual SignalSpace make_space() const = 0;
-    // Multiply-adds per sample of a tile up to a level.
-    virtual int64_t price(int last_level) const = 0;
-    // use(signals) of the samples from `first` on, at most a tile, up to a level.
-    virtual void with_tile(int64_t first, int last_level, SignalSpace& space,
+    // Multiply-adds per sample of a tile up to a stage.
+    virtual int64_t cost(int last_stage) const = 0;
+    // use(signals) of the samples from `first` on, at most a tile, up to a stage.
+    virtual void with_tile(int64_t first, int last_stage, SignalSpace& space,
                            const Use& use) const = 0;
 };
 
-// Rows of the data, and how much each stands for (nullptr: one).
+// Rows of the data, and how many each stands for (nullptr: 1).
 struct RowList {
     const int64_t* ids = nullptr;
     int64_t n = 0;
@@ -64,102 +54,31 @@ struct RowList {
 
 class RowSignals : public SignalSource {
 public:
-    RowSignals(const Plan& plan, const Kernels& kernels, Loss loss, const Rows& rows,
-               const SearchRequest& request, const RowList& list, int tile_size)
-        : plan_(plan), kernels_(kernels), loss_(loss), rows_(rows), request_(request), list_(list),
-          tile_size_(tile_size) {
-        const Centres& centres = request.centres;
-        for (std::size_t v = 0; v < centres.mean.size(); v++) {
-            mean_.emplace_back(plan.n_live[v], 0.0f);
-            varies_.emplace_back(plan.n_live[v], uint8_t{0});
-            for (int64_t j = 0; j < plan.sizes[v]; j++) {
-                const int32_t row = plan.live_at[v][j];
-                if (row < 0) continue;
-                mean_[v][row] = centres.mean[v][j];
-                varies_[v][row] = centres.varies[v][j];
-            }
-        }
-    }
+    // plan: of the whole network, or of a part of it.
+    RowSignals(const SearchContext& context, const Plan& plan, const RowList& list);
 
     int64_t n_samples() const override { return list_.n; }
     SignalSpace make_space() const override { return {plan_, tile_size_, request_}; }
-    int64_t price(int last_level) const override {
-        if (request_.metric != Metric::gradient) return plan_.n_connections(last_level);
-        const int64_t all = plan_.n_connections(plan_.n_layers());
-        return all + 2 * (all - plan_.n_connections(1));  // backward: deltas and gradients
-    }
-
-    void with_tile(int64_t first, int last_level, SignalSpace& space,
-                   const Use& use) const override {
-        const int64_t rest = list_.n - first;
-        const int n = static_cast<int>(std::min<int64_t>(tile_size_, rest)), n8 = (n + 7) / 8;
-        const int64_t* ids = list_.ids + first;
-        const int64_t* next_ids = rest >= tile_size_ + 8 ? ids + tile_size_ : nullptr;
-        const int32_t* destination = plan_.live_at[0].data();
-        std::vector<Floats>& level = space.forward.level;
-        float weight[kMaxTile] = {};
-        for (int s = 0; s < n; s++) {
-            weight[s] = list_.weight == nullptr ? 1.0f : list_.weight[first + s];
-            if (request_.sample_weight != nullptr) weight[s] *= request_.sample_weight[ids[s]];
-        }
-
-        rows_.gather(kernels_, ids, n, n8, next_ids, destination, level[0].data());
-        if (request_.metric == Metric::gradient) {
-            forward_through(plan_, kernels_, n8, space.forward);
-            find_deltas(ids, n, n8, space);
-        } else {
-            forward_through(plan_, kernels_, n8, space.forward, last_level);
-        }
-        if (last_level == plan_.n_layers())
-            kernels_.predict(n8, plan_.n_live.back(), level.back().data(), loss_);
-        if (!mean_.empty()) centre(n8, last_level, level);
-        for (int v = 0; v <= plan_.n_layers(); v++)  // what stands for neurons that are left out
-            std::fill_n(level[v].data() + plan_.n_live[v] * n8 * 8, n8 * 8, 0.0f);
-        const bool gradient = request_.metric == Metric::gradient;
-        use(Signals{n8, level, gradient ? space.deltas.level : level, weight});
-        if (!mean_.empty() && rows_.kind == Rows::Kind::sparse)
-            std::fill_n(level[0].data(), plan_.n_live[0] * n8 * 8, 0.0f);
-        else
-            rows_.clear(ids, n, n8, destination, level[0].data());
-    }
+    int64_t cost(int last_stage) const override;
+    void with_tile(int64_t first, int last_stage, SignalSpace& space,
+                   const Use& use) const override;
 
 private:
     const Plan& plan_;
     const Kernels& kernels_;
-    const Loss loss_;
-    const Rows& rows_;
+    const Output output_;
     const SearchRequest& request_;
     const RowList list_;
     const int tile_size_;
-    std::vector<std::vector<float>> mean_;  // per level and row of a tile, or nothing
+    std::vector<std::vector<float>> mean_;  // per stage and tile row, or nothing
     Marks varies_;
 
-    void centre(int n8, int last_level, std::vector<Floats>& level) const {
-        const int64_t stride = n8 * 8;
-        for (int v = 0; v <= last_level; v++)
-            for (int64_t j = 0; j < plan_.n_live[v]; j++) {
-                float* row = level[v].data() + j * stride;
-                const float mean = mean_[v][j], factor = varies_[v][j] ? 1.0f : 0.0f;
-                for (int64_t s = 0; s < stride; s++) row[s] = (row[s] - mean) * factor;
-            }
-    }
-
-    // Deltas are found in place of activations, which are still wanted: in a copy. They are those
-    // of each sample's own loss; its weight comes in where products are summed.
-    void find_deltas(const int64_t* ids, int n, int n8, SignalSpace& space) const {
-        const int last = plan_.n_layers();
-        std::vector<Floats>& delta = space.deltas.level;
-        for (int v = 1; v <= last; v++)
-            std::copy_n(space.forward.level[v].data(), plan_.n_live[v] * n8 * 8, delta[v].data());
-        float one[kMaxTile] = {};
-        std::fill_n(one, n, 1.0f);
-        request_.targets.loss_and_delta(kernels_, loss_, ids, n, n8, plan_.n_live.back(), one, one,
-                                        space.targets.data(), delta[last].data());
-        for (int l = last - 1; l > 0; l--)
-            kernels_.backward(n8, plan_.layers[l].by_input(), delta[l + 1].data(), delta[l].data(),
-                              plan_.activation, space.gradient.data(), space.bias.data(), false,
-                              space.fired.data(), plan_.is_far(l + 1, n8));
-    }
+    void centre(int n8, int last_stage, std::vector<Floats>& stage) const;
+    void find_deltas(const TileSamples& samples, SignalSpace& space) const;
 };
+
+// Where correlations are wanted: the means of the neurons' signals over some rows. Returns the
+// multiply-adds that it took.
+int64_t find_centres(SearchContext& context, const RowList& list);
 
 }  // namespace cofire

@@ -15,14 +15,14 @@ inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Some neurons on one side of a layer that can fire, as panels.
 struct Side {
-    int64_t begin, end;  // among the neurons of the level that can fire
+    int64_t begin, end;  // among the neurons of the stage that can fire
     int panel_size;
     int64_t panels_at;  // in neurons, counted through the panels of the pass
     int64_t n_panels() const { return divide_up(end - begin, panel_size); }
     int64_t n_padded() const { return n_panels() * panel_size; }
 };
 
-// Some outputs against some inputs of one layer; level `layer` holds the inputs.
+// Some outputs against some inputs of one layer; stage `layer` holds the inputs.
 struct Window {
     int layer;
     Side outputs, inputs;
@@ -34,7 +34,7 @@ struct Window {
 struct Pass {
     std::vector<Window> windows;
     int64_t n_sums = 0, n_neurons = 0;
-    int last_level = 0;
+    int last_stage = 0;
 };
 
 // How many neurons on the two sides of a layer have a signal.
@@ -49,8 +49,8 @@ inline std::vector<Pass> cut_into_passes(const std::vector<Shape>& shapes,
     // Room for a padded layer of 1024 x 1024 and a small output layer: 8.5 MB of doubles.
     constexpr int64_t kMaxSums = 17 << 16, kMaxNeurons = 3 * kMaxSide;
     const auto side = [](int64_t n, int64_t most, int panel_size) {
-        const int64_t share = divide_up(n, divide_up(n, most));
-        return divide_up(share, panel_size) * panel_size;
+        const int64_t per_window = divide_up(n, divide_up(n, most));
+        return divide_up(per_window, panel_size) * panel_size;
     };
     std::vector<Pass> passes;
     for (int l = 0; l < static_cast<int>(n_wanted.size()); l++) {
@@ -75,7 +75,7 @@ inline std::vector<Pass> cut_into_passes(const std::vector<Shape>& shapes,
                 w.inputs.panels_at = pass.n_neurons + w.outputs.n_padded();
                 pass.n_sums += w.n_sums();
                 pass.n_neurons += n_neurons;
-                pass.last_level = std::max(pass.last_level, l + 1);
+                pass.last_stage = std::max(pass.last_stage, l + 1);
                 pass.windows.push_back(w);
             }
     }

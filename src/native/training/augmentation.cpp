@@ -4,36 +4,41 @@
 
 namespace cofire {
 
-void Augmentation::gather(const Rows& rows, const Kernels& kernels, const int64_t* ids, int n,
-                          int n8, const int32_t* destination, float* scratch, float* tile) const {
+void Augmentation::gather(const Rows& rows, const RandomKey& random, const Kernels& kernels,
+                          const TileSamples& samples, const int32_t* tile_row, float* scratch,
+                          float* tile) const {
+    const CounterRandom numbers = random.stream(Stream::augmentation);
+    const auto repeat_first = [&](auto** pointers) {
+        std::fill(pointers + samples.n, pointers + samples.n_columns(), pointers[0]);
+    };
     if (rows.kind == Rows::Kind::bytes) {
         const uint8_t* pointers[kMaxTile];
-        copy_images(rows.bytes, ids, n, reinterpret_cast<uint8_t*>(scratch), pointers);
-        std::fill(pointers + n, pointers + n8 * 8, pointers[0]);
-        kernels.gather_bytes(n8, rows.n_features, pointers, rows.scale, rows.offset, destination,
-                             tile);
+        copy_images(rows.bytes, numbers, samples, reinterpret_cast<uint8_t*>(scratch), pointers);
+        repeat_first(pointers);
+        kernels.gather_bytes(samples.n8(), rows.n_features, pointers, rows.scale, rows.offset,
+                             tile_row, tile);
     } else {
         const float* pointers[kMaxTile];
-        copy_images(rows.floats, ids, n, scratch, pointers);
-        std::fill(pointers + n, pointers + n8 * 8, pointers[0]);
-        kernels.gather_floats(n8, rows.n_features, pointers, pointers, destination, tile);
+        copy_images(rows.floats, numbers, samples, scratch, pointers);
+        repeat_first(pointers);
+        kernels.gather_floats(samples.n8(), rows.n_features, pointers, pointers, tile_row, tile);
     }
 }
 
-// The images of n rows as they are seen, one behind the other, and where each is.
+// The images of the samples as they are seen, one behind the other, and where each is.
 template <class T>
-void Augmentation::copy_images(const T* values, const int64_t* ids, int n, T* to,
-                               const T** pointers) const {
-    const CounterRandom numbers = random.stream(Stream::augmentation);
+void Augmentation::copy_images(const T* values, const CounterRandom& numbers,
+                               const TileSamples& samples, T* to, const T** pointers) const {
     const auto within = [&](int64_t index, int64_t most) {  // -most … most
         return static_cast<int64_t>(uint64_t{numbers.at(index)} * (2 * most + 1) >> 32) - most;
     };
     const int64_t line = width * channels;
-    for (int s = 0; s < n; s++) {
-        const T* image = values + ids[s] * height * line;
-        const bool flipped = flip && numbers.at(3 * ids[s]) % 2 == 1;
-        const int64_t down = within(3 * ids[s] + 1, max_down);
-        const int64_t right = within(3 * ids[s] + 2, max_right);
+    for (int s = 0; s < samples.n; s++) {
+        const int64_t id = samples.ids[s];
+        const T* image = values + id * height * line;
+        const bool flipped = flip && numbers.at(3 * id) % 2 == 1;
+        const int64_t down = within(3 * id + 1, max_down);
+        const int64_t right = within(3 * id + 2, max_right);
         pointers[s] = to;
         for (int64_t y = 0; y < height; y++, to += line)
             copy_line(image + std::clamp<int64_t>(y - down, 0, height - 1) * line, flipped, right,

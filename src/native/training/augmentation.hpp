@@ -1,4 +1,4 @@
-// How training sees rows that are images: flipped and shifted, otherwise in every epoch.
+// Images that training sees flipped and shifted at random, differently in every epoch.
 #pragma once
 
 #include <cstdint>
@@ -8,22 +8,24 @@
 
 namespace cofire {
 
-// An image's feature (y * width + x) * channels + c is channel c of the pixel in row y, column x.
+// An image's feature (y * width + x) * channels + c is channel c of the pixel in line y, column x.
 struct Augmentation {
     int64_t height = 1, width = 1, channels = 1;
     int64_t max_down = 0, max_right = 0;  // pixels of a shift, in either direction
     bool flip = false;
-    RandomKey random;
 
-    // What Rows::gather does, with floats or bytes as they are seen in this epoch. A row's number
-    // decides how: neither its place in a batch nor who asks. Bytes are moved as they are; scale
-    // and offset are those of the place they come to. scratch: room for a tile of features.
-    void gather(const Rows& rows, const Kernels& kernels, const int64_t* ids, int n, int n8,
-                const int32_t* destination, float* scratch, float* tile) const;
+    // What Rows::gather does, with floats or bytes as they are seen in this epoch. Only a row's id
+    // decides how: neither its position in a batch nor the thread. Bytes are moved as they are;
+    // scale and offset are those of the feature they are moved to. scratch: room for a tile of
+    // features.
+    void gather(const Rows& rows, const RandomKey& random, const Kernels& kernels,
+                const TileSamples& samples, const int32_t* tile_row, float* scratch,
+                float* tile) const;
 
 private:
     template <class T>
-    void copy_images(const T* values, const int64_t* ids, int n, T* to, const T** pointers) const;
+    void copy_images(const T* values, const CounterRandom& numbers, const TileSamples& samples,
+                     T* to, const T** pointers) const;
     template <class T> void copy_line(const T* from, bool flipped, int64_t right, T* to) const;
 };
 

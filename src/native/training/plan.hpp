@@ -1,16 +1,18 @@
 // The working copy of a network for one native call: only what can matter, in fast order.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <vector>
 
 #include "kernels/kernels.hpp"
+#include "training/network.hpp"
 
 namespace cofire {
 
-// Rows of a tile start on cache lines.
+// Tile rows start on cache lines.
 template <class T> struct CacheAligned {
     using value_type = T;
     CacheAligned() = default;
@@ -23,31 +25,16 @@ template <class T> struct CacheAligned {
 };
 using Floats = std::vector<float, CacheAligned<float>>;
 
-// One parameter array with its optimiser state: velocity for SGD, two moments for Adam.
-struct ParameterView {
-    float* value = nullptr;
-    float* first = nullptr;
-    float* second = nullptr;
-};
-
-// A layer as the caller holds it: CSR by output neuron.
-struct LayerView {
-    int64_t n_in = 0, n_out = 0;
-    const int64_t* indptr = nullptr;
-    const int32_t* indices = nullptr;
-    ParameterView weights, bias;
-    int64_t n_connections() const { return indptr[n_out]; }
-};
-
-// A copy of a parameter array, the live ones first, with the place each came from.
+// A copy of a parameter array and its moments, the live ones first.
 struct Parameters {
-    std::vector<int64_t> origin;
+    std::vector<int64_t> origin;  // index of each in the caller's array
     int64_t n_live = 0;
-    Floats value, first, second;
+    Floats value;
+    std::array<Floats, kMaxMoments> moments;  // empty where the caller has none
 
-    void take(const ParameterView& view);
-    void give_back(const ParameterView& view) const;
-    bool all_finite() const;  // the moments too: one that is infinite stops its parameter for good
+    void copy_from(const ParameterView& view);
+    void copy_to(const ParameterView& view) const;
+    bool all_finite() const;  // the moments too: an infinite one stops its parameter for good
 };
 
 struct PlanLayer {
@@ -58,7 +45,7 @@ struct PlanLayer {
     std::vector<int64_t> output_start;
     std::vector<int32_t> output_other;
     Floats output_weight;
-    std::vector<int32_t> output_place;  // where parameter k stands in the order by output
+    std::vector<int32_t> output_position;  // of parameter k in the order by output
 
     Parameters weights, bias;
 
@@ -74,40 +61,56 @@ struct PlanLayer {
 };
 
 enum class Purpose {
-    training,    // a bias may rise during the call, so its momentum is looked at too
+    training,    // a bias may rise during the call, so its velocity is looked at too
     prediction,  // only what reaches an output matters
-    every_unit,  // all activations are wanted, also of neurons nobody listens to
+    every_unit,  // all activations are wanted, also of neurons without a path to an output
 };
 
-using Marks = std::vector<std::vector<uint8_t>>;  // per level and neuron
+using Marks = std::vector<std::vector<uint8_t>>;  // per stage and neuron
+
+// A block of tile rows per stage, and behind it one of zeros.
+struct TileSpace {
+    std::vector<Floats> stage;
+};
 
 // Neurons that provably change nothing are left out: those without a path to an output, and
-// ReLU neurons that stay at zero because nothing but a bias <= 0 reaches them.
+// neurons that stay at zero because nothing but a bias <= 0 reaches them (dead_below_zero).
 struct Plan {
     Activation activation = Activation::relu;
-    std::vector<int64_t> sizes;                 // all neurons: inputs, hidden layers, outputs
-    std::vector<std::vector<int32_t>> live_at;  // neuron -> its row in a tile, or -1
-    std::vector<int64_t> n_live;
+    std::vector<int64_t> sizes;                  // per stage: all neurons
+    std::vector<std::vector<int32_t>> tile_row;  // per stage: of each neuron, or -1
+    std::vector<int64_t> n_live;                 // per stage: neurons that are not left out
     std::vector<PlanLayer> layers;
 
     // wanted: only what these neurons depend on, or nullptr: all.
-    Plan(const std::vector<LayerView>& views, Activation activation, Purpose purpose,
-         const Marks* wanted = nullptr);
+    Plan(const NetworkView& network, Purpose purpose, const Marks* wanted = nullptr);
+
     int n_layers() const { return static_cast<int>(layers.size()); }
+    int last_stage() const { return n_layers(); }
     Activation activation_of(int layer) const {
         return layer + 1 < n_layers() ? activation : Activation::identity;
     }
     int64_t widest() const;
-    // Whether inputs of this size at most surely give finite outputs, by the size of the weights.
-    bool stays_finite(double largest_input) const;
-    // Of the layers below a level: a multiply-add each for every sample.
-    int64_t n_connections(int level) const {
+    // Of the layers below a stage: a multiply-add each for every sample.
+    int64_t n_connections(int stage) const {
         int64_t n = 0;
-        for (int l = 0; l < level; l++) n += layers[l].weights.n_live;
+        for (int l = 0; l < stage; l++) n += layers[l].weights.n_live;
         return n;
     }
-    // Beyond about L2, rows are asked for ahead of their use.
-    bool is_far(int level, int n8) const { return n_live[level] * n8 * 32 > 1024 * 1024; }
+    // Whether inputs of this size at most surely give finite outputs, by the size of the weights.
+    bool stays_finite(double largest_input) const;
+    // Beyond about the size of the second cache, tile rows are prefetched.
+    bool is_far(int stage, int n8) const { return n_live[stage] * n8 * 32 > 1024 * 1024; }
+
+    TileSpace make_space(int tile_size) const;
+    // Fills the stages 1 … last from stage 0.
+    void forward(const Kernels& kernels, int n8, TileSpace& space, int last) const;
+};
+
+// How a batch is cut: by its size and the network's width alone, never by the number of threads.
+struct Tiling {
+    int n_tiles, tile_size, n_groups;
+    Tiling(int64_t n_samples, int64_t widest);
 };
 
 }  // namespace cofire

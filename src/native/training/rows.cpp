@@ -7,51 +7,50 @@
 
 namespace cofire {
 
-void Rows::gather(const Kernels& kernels, const int64_t* ids, int n, int n8,
-                  const int64_t* next_ids, const int32_t* destination, float* tile) const {
+void Rows::gather(const Kernels& kernels, const TileSamples& samples, const int64_t* next_ids,
+                  const int32_t* tile_row, float* tile) const {
+    const int n8 = samples.n8();
+    const int64_t stride = samples.n_columns();
     if (kind == Kind::sparse) {
-        const int64_t stride = n8 * 8;
-        for (int s = 0; s < stride; s++) {
-            const int64_t id = ids[s < n ? s : 0];
+        for (int64_t s = 0; s < stride; s++) {
+            const int64_t id = samples.id(s);
             for (int64_t k = indptr[id]; k < indptr[id + 1]; k++) {
-                const int32_t row = destination[indices[k]];
+                const int32_t row = tile_row[indices[k]];
                 if (row >= 0) tile[row * stride + s] += values[k];
             }
         }
         return;
     }
     if (kind == Kind::tiles) {
+        const int64_t* ids = samples.ids;
         const int64_t first = ids[0] % kMaxTile;
-        bool together = first + n8 * 8 <= kMaxTile && n == n8 * 8 && first % 8 == 0;
-        for (int s = 1; s < n && together; s++) together = ids[s] == ids[0] + s;
-        const int64_t stride = n8 * 8;
+        bool together = first + stride <= kMaxTile && samples.n == stride && first % 8 == 0;
+        for (int s = 1; s < samples.n && together; s++) together = ids[s] == ids[0] + s;
         const auto tile_of = [&](int64_t id) {
             return tiles + id / kMaxTile * n_features * kMaxTile + id % kMaxTile;
         };
         if (together) {
             const uint16_t* next = tile_of(next_ids == nullptr ? ids[0] : next_ids[0]);
-            kernels.gather_tile(n8, n_features, tile_of(ids[0]), next, step, zero, destination,
-                                tile);
+            kernels.gather_tile(n8, n_features, tile_of(ids[0]), next, step, zero, tile_row, tile);
             return;
         }
-        for (int s = 0; s < stride; s++)
+        for (int64_t s = 0; s < stride; s++)
             for (int64_t f = 0; f < n_features; f++)
-                if (destination[f] >= 0)
-                    tile[destination[f] * stride + s] = tile_value(ids[s < n ? s : 0], f);
+                if (tile_row[f] >= 0) tile[tile_row[f] * stride + s] = tile_value(samples.id(s), f);
         return;
     }
     if (kind == Kind::bytes) {
         const uint8_t* pointers[kMaxTile];
-        for (int s = 0; s < n8 * 8; s++) pointers[s] = bytes + ids[s < n ? s : 0] * n_features;
-        kernels.gather_bytes(n8, n_features, pointers, scale, offset, destination, tile);
+        for (int64_t s = 0; s < stride; s++) pointers[s] = bytes + samples.id(s) * n_features;
+        kernels.gather_bytes(n8, n_features, pointers, scale, offset, tile_row, tile);
         return;
     }
     const float* pointers[kMaxTile];
     const float* next[8];
-    for (int s = 0; s < n8 * 8; s++) pointers[s] = floats + ids[s < n ? s : 0] * n_features;
+    for (int64_t s = 0; s < stride; s++) pointers[s] = floats + samples.id(s) * n_features;
     for (int s = 0; s < 8; s++)
         next[s] = next_ids == nullptr ? pointers[s] : floats + next_ids[s] * n_features;
-    kernels.gather_floats(n8, n_features, pointers, next, destination, tile);
+    kernels.gather_floats(n8, n_features, pointers, next, tile_row, tile);
 }
 
 float Rows::tile_value(int64_t id, int64_t f) const {
@@ -64,17 +63,17 @@ float Rows::tile_value(int64_t id, int64_t f) const {
 void Rows::copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, uint16_t* to_tiles,
                          float* to_step, int32_t* to_zero) const {
     constexpr double kMost = 65535.0;
-    std::vector<int32_t> destination(n_features);
-    std::iota(destination.begin(), destination.end(), 0);
+    std::vector<int32_t> tile_row(n_features);
+    std::iota(tile_row.begin(), tile_row.end(), 0);
     std::vector<float> tile(n_features * kMaxTile, 0.0f);
     const auto each_tile = [&](auto use) {
         for (int64_t first = 0; first < n; first += kMaxTile) {
-            const int size = static_cast<int>(std::min<int64_t>(kMaxTile, n - first));
-            const int n8 = (size + 7) / 8;
+            const TileSamples samples{ids + first,
+                                      static_cast<int>(std::min<int64_t>(kMaxTile, n - first))};
             const int64_t* next = first + 2 * kMaxTile <= n ? ids + first + kMaxTile : nullptr;
-            gather(kernels, ids + first, size, n8, next, destination.data(), tile.data());
-            use(first / kMaxTile, n8 * 8);
-            clear(ids + first, size, n8, destination.data(), tile.data());
+            gather(kernels, samples, next, tile_row.data(), tile.data());
+            use(first / kMaxTile, samples.n_columns());
+            clear(samples, tile_row.data(), tile.data());
         }
     };
     std::vector<float> low(n_features, 0.0f), high(n_features, 0.0f), per_step(n_features);
@@ -116,13 +115,13 @@ void Rows::copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, 
     });
 }
 
-void Rows::clear(const int64_t* ids, int n, int n8, const int32_t* destination, float* tile) const {
+void Rows::clear(const TileSamples& samples, const int32_t* tile_row, float* tile) const {
     if (kind != Kind::sparse) return;
-    const int64_t stride = n8 * 8;
-    for (int s = 0; s < stride; s++) {
-        const int64_t id = ids[s < n ? s : 0];
+    const int64_t stride = samples.n_columns();
+    for (int64_t s = 0; s < stride; s++) {
+        const int64_t id = samples.id(s);
         for (int64_t k = indptr[id]; k < indptr[id + 1]; k++) {
-            const int32_t row = destination[indices[k]];
+            const int32_t row = tile_row[indices[k]];
             if (row >= 0) tile[row * stride + s] = 0.0f;
         }
     }

@@ -1,5 +1,6 @@
 // Where samples come from: float rows, byte rows with a scale and offset, sparse rows, or tiles, a
-// copy of rows that is fast to read a few features of.
+// copy of rows from which a few features are fast to read. A row is always a sample of the data;
+// what a tile has per neuron is a tile row.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,16 @@
 #include "kernels/kernels.hpp"
 
 namespace cofire {
+
+// The samples in the columns of a tile; columns beyond them repeat the first.
+struct TileSamples {
+    const int64_t* ids = nullptr;  // of their rows
+    int n = 0;
+
+    int n8() const { return (n + 7) / 8; }
+    int64_t n_columns() const { return n8() * 8; }
+    int64_t id(int64_t column) const { return ids[column < n ? column : 0]; }
+};
 
 struct Rows {
     enum class Kind { floats, bytes, sparse, tiles } kind = Kind::floats;
@@ -18,30 +29,30 @@ struct Rows {
     const int64_t* indptr = nullptr;  // of sparse rows
     const int32_t* indices = nullptr;
     const float* values = nullptr;
-    // Of tiles: row id is column id % kMaxTile of tile id / kMaxTile, which has a row of kMaxTile
-    // numbers per feature; number q of feature f stands for step[f] * (q - zero[f]).
+    // Of tiles: row id is column id % kMaxTile of tile id / kMaxTile, which has kMaxTile numbers
+    // per feature; number q of feature f stands for step[f] * (q - zero[f]).
     const uint16_t* tiles = nullptr;
     const float* step = nullptr;
     const int32_t* zero = nullptr;
 
-    // tile[destination[f], s] = the value of feature f in row ids[s], s < n; the columns up
-    // to n8 * 8 repeat the first sample. Sparse rows expect a tile of zeros and fill in.
+    // tile[tile_row[f], s] = the value of feature f in the row of column s; tile_row[f] < 0: the
+    // feature is not wanted. Sparse rows expect a tile of zeros and fill in.
     // next_ids (or nullptr): rows that will be wanted soon, at least 8 of them.
-    void gather(const Kernels& kernels, const int64_t* ids, int n, int n8, const int64_t* next_ids,
-                const int32_t* destination, float* tile) const;
+    void gather(const Kernels& kernels, const TileSamples& samples, const int64_t* next_ids,
+                const int32_t* tile_row, float* tile) const;
+
+    // Makes a tile of sparse rows zero again, touching only what gather filled in.
+    void clear(const TileSamples& samples, const int32_t* tile_row, float* tile) const;
 
     // rarity[k]: the smallest number of the n rows that share a feature which is not 0 in row
     // ids[k]; n where it has none.
     void rarity(const int64_t* ids, int64_t n, int64_t* rarity) const;
 
-    float tile_value(int64_t id, int64_t feature) const;
-
     // Fills in a copy of these rows as tiles: row k of it is row ids[k].
     void copy_to_tiles(const Kernels& kernels, const int64_t* ids, int64_t n, uint16_t* to_tiles,
                        float* to_step, int32_t* to_zero) const;
 
-    // Makes a tile of sparse rows zero again, touching only what gather filled in.
-    void clear(const int64_t* ids, int n, int n8, const int32_t* destination, float* tile) const;
+    float tile_value(int64_t id, int64_t feature) const;
 };
 
 }  // namespace cofire
