@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse
 
 from cofire import Augmentation, engine
-from cofire.core.optimizers import SGD, Adam
+from cofire.core.network import ACTIVATIONS, OUTPUTS
+from cofire.core.optimizers import OPTIMIZERS, SGD, Adam
 from cofire.engine import _native
 from cofire.engine.networks import native_network
 from engine_cases import Case, Samples, random_network
@@ -176,6 +177,105 @@ def test_unknown_functions_are_refused():
         right = arguments()
         setattr(right["network"], name, "elu")
         assert_refused(right)
+
+
+def test_python_and_the_engine_have_the_same_names():
+    assert _native.ACTIVATIONS == ACTIVATIONS
+    assert _native.OUTPUTS == OUTPUTS
+    assert _native.OPTIMIZERS == tuple(OPTIMIZERS)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_an_optimizer_says_what_it_keeps_and_takes(name):
+    optimizer = OPTIMIZERS[name]()
+    assert optimizer.kind == name
+    settings = optimizer.settings()
+    native = _native.Optimizer(kind=name, settings=settings, steps_done=7)
+    assert native.steps_done == 7
+    for left_out in settings:
+        rest = {k: v for k, v in settings.items() if k != left_out}
+        with pytest.raises(ValueError, match=f"^settings: {name} needs '{left_out}'$"):
+            _native.Optimizer(kind=name, settings=rest, steps_done=0)
+    with pytest.raises(ValueError, match=f"^settings: {name} takes .*; got .*'rho'"):
+        more = settings | {"rho": 1.0}
+        _native.Optimizer(kind=name, settings=more, steps_done=0)
+    with pytest.raises(TypeError, match="^settings: 'alpha' must be a number, got str"):
+        wrong = settings | {"alpha": "none"}
+        _native.Optimizer(kind=name, settings=wrong, steps_done=0)
+
+
+def change_layer(i, **changes):
+    def change(right):
+        layer = right["network"].layers[i]
+        parts = {name: made(getattr(layer, name)) for name, made in changes.items()}
+        right["network"].layers[i] = replace(layer, **parts)
+
+    return change
+
+
+def change(name, made):
+    return lambda right: right.update({name: made(right[name])})
+
+
+def rename(name):
+    return lambda right: setattr(right["network"], name, "elu")
+
+
+MESSAGES = {
+    r"^layer 2: n_in: expected 8, the number of neurons in layer 1, got 9$": (
+        change_layer(1, n_in=lambda n: 9)
+    ),
+    r"^layer 1: indptr: must start with 0, but indptr\[0\] = -1$": (
+        change_layer(0, indptr=lambda a: a - 1)
+    ),
+    r"^layer 1: indptr: must not decrease, but indptr\[5\] = 99 > indptr\[6\] = ": (
+        change_layer(0, indptr=lambda a: put(a, 99))
+    ),
+    r"^layer 1: indices: must lie in \[0, 9\), but indices\[5\] = 9$": (
+        change_layer(0, indices=lambda a: put(a, 9))
+    ),
+    r"^layer 2: weights: expected a contiguous float32 array with 1 dimension, "
+    r"got float64 of shape \(\d+,\)$": change_layer(1, weights=wide),
+    r"^layer 2: bias: expected 3, one per neuron, got 2$": (
+        change_layer(1, bias=lambda a: a[:-1])
+    ),
+    r"^layer 1: weights: is read-only": change_layer(0, weights=read_only),
+    r"^optimizer: adam needs 2 moments of each parameter, got 0; start\(\)": (
+        change("optimizer", lambda _: Adam())
+    ),
+    r"^activation: unknown 'elu'; expected one of relu, leaky_relu, tanh, identity$": (
+        rename("activation")
+    ),
+    r"^output: unknown 'elu'; expected one of softmax, sigmoid, identity$": (
+        rename("output")
+    ),
+    r"^order: must lie in \[0, 43\), but order\[5\] = 43$": (
+        change("order", lambda a: put(a, N_ROWS))
+    ),
+    r"^targets: must lie in \[0, 3\), but targets\[5\] = -1$": (
+        change("targets", lambda a: put(a, -1))
+    ),
+    r"^sample_weight: expected 43, one per row, got 42$": (
+        change("sample_weight", lambda a: a[:-1])
+    ),
+    r"^rows: expected 9 features, one per input neuron, got 8$": (
+        change("rows", lambda _: engine.Rows(np.zeros((N_ROWS, 8), np.float32)))
+    ),
+    r"^batch_size: must be at least 1, got 0$": change("batch_size", lambda _: 0),
+    r"^input_dropout: must lie in \[0, 1\), got nan$": (
+        change("input_dropout", lambda _: float("nan"))
+    ),
+    r"^augmentation: height \* width \* channels must be the number of features, 9, "
+    r"got 8 \* 2 \* 1$": change("augmentation", lambda _: Augmentation(8, 2)),
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_an_error_says_what_was_expected_and_what_came(message):
+    right = arguments()
+    MESSAGES[message](right)
+    with pytest.raises((TypeError, ValueError), match=message):
+        engine.train_epoch(**right)
 
 
 def test_what_is_only_read_may_be_read_only():

@@ -1,9 +1,9 @@
-"""SGD and Adam: settings, and the state that stays aligned with the connections."""
+"""The optimisers: settings, and the state that stays aligned with the connections."""
 
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,18 +26,47 @@ class LayerState:
 
 @dataclass
 class Optimizer:
-    """What SGD and Adam share: the learning rate, the decay, and their moments.
+    """What all optimisers have: the learning rate, the decay, and their moments.
 
     `alpha` is lambda in lambda / 2 * ||W||^2, over weights and not biases.
+
+    A new one is a subclass here, listed in `OPTIMIZERS`, with a rule and a row of the
+    same name in the native engine (src/native/kernels: steps.hpp, optimizers.hpp).
     """
 
     kind: ClassVar[str]
+    """Its name: the `solver` of the estimators."""
     n_moments: ClassVar[int]
+    """Arrays of numbers that it keeps beside each array of parameters."""
+    non_negative_moments: ClassVar[tuple[int, ...]] = ()
+    """Which of them are never negative."""
+    parameters: ClassVar[dict[str, str]] = {
+        "learning_rate": "learning_rate_init",
+        "alpha": "alpha",
+    }
+    """Its settings, and the name of the estimators' parameter that each comes from."""
 
     learning_rate: float = 0.01
     alpha: float = 1e-4
     steps_done: int = field(default=0, init=False)
     state: list[LayerState] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    def from_parameters(cls, parameters: Any) -> Self:
+        """Make one from the attributes of any object, an estimator's for example.
+
+        >>> from types import SimpleNamespace
+        >>> rates = {"learning_rate_init": 0.1, "alpha": 0.0, "momentum": 0.5}
+        >>> SGD.from_parameters(SimpleNamespace(**rates, nesterovs_momentum=False))
+        SGD(learning_rate=0.1, alpha=0.0, steps_done=0, momentum=0.5, nesterov=False)
+        """
+        return cls(
+            **{own: getattr(parameters, name) for own, name in cls.parameters.items()}
+        )
+
+    def settings(self) -> dict[str, float | bool]:
+        """Return the numbers of the update rule, as the native engine takes them."""
+        return {name: getattr(self, name) for name in self.parameters}
 
     def start(self, network: SparseNetwork) -> None:
         """Begin from rest: all moments zero."""
@@ -69,10 +98,6 @@ class Optimizer:
             for state, origin in zip(self.state, origins, strict=True)
         ]
 
-    def settings(self) -> dict[str, float | bool]:
-        """The numbers of the update rule, as the native engine takes them."""
-        return {"learning_rate": self.learning_rate, "alpha": self.alpha}
-
 
 @dataclass
 class SGD(Optimizer):
@@ -80,14 +105,12 @@ class SGD(Optimizer):
 
     kind = "sgd"
     n_moments = 1
+    parameters = Optimizer.parameters | {
+        "momentum": "momentum",
+        "nesterov": "nesterovs_momentum",
+    }
     momentum: float = 0.9
     nesterov: bool = True
-
-    def settings(self) -> dict[str, float | bool]:
-        return super().settings() | {
-            "momentum": self.momentum,
-            "nesterov": self.nesterov,
-        }
 
 
 @dataclass
@@ -96,13 +119,16 @@ class Adam(Optimizer):
 
     kind = "adam"
     n_moments = 2
+    non_negative_moments = (1,)  # a mean of squares
+    parameters = Optimizer.parameters | {
+        "beta_1": "beta_1",
+        "beta_2": "beta_2",
+        "epsilon": "adam_epsilon",
+    }
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-8
 
-    def settings(self) -> dict[str, float | bool]:
-        return super().settings() | {
-            "beta_1": self.beta_1,
-            "beta_2": self.beta_2,
-            "epsilon": self.epsilon,
-        }
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam}
+"""All optimisers by name."""

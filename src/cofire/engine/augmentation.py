@@ -1,4 +1,4 @@
-"""Augmentation: images that training sees flipped and shifted, never a copy of them."""
+"""Augmentation: images that training sees flipped and shifted, without a copy."""
 
 import math
 from dataclasses import KW_ONLY, dataclass
@@ -9,22 +9,22 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Augmentation:
-    """Let training see each row, an image, a little otherwise in every epoch.
+    """Flip and shift each training image at random, differently in every epoch.
 
     It is flipped left-right with probability 1/2 and then moved by a random number of
     pixels down or up and right or left, all equally likely; pixels that come in repeat
-    the edge. Only training sees this: validation, prediction, the search for neurons
-    that fire alike and the gradients that RigL and SNIP look at have the rows as they
-    are. No image is kept: a batch is made as it is needed.
+    the edge. Only training sees this: validation, prediction, the search for similar
+    neurons and the gradients that RigL and SNIP use get the rows as they are. No image
+    is kept: a batch is made when it is needed.
 
     height, width, channels: a row has height * width * channels features, in the order
     row, column, channel.
-    shift: the largest move as a share of the side, in [0, 1): int(shift * height)
+    shift: the largest move as a fraction of the side, in [0, 1): int(shift * height)
     pixels down or up, int(shift * width) right or left.
     flip: whether images are flipped at all.
 
-    What a row looks like follows from the run's seed, the epoch and the number of the
-    row in X: the same for any number of threads, and after a fit was resumed.
+    What an image looks like depends on the run's seed, the epoch and the number of its
+    row in X only: the same for any number of threads, and in a resumed fit.
 
     >>> from cofire import SparseMLPClassifier
     >>> model = SparseMLPClassifier(augmentation=Augmentation(32, 32, 3))

@@ -1,4 +1,4 @@
-"""Sparse matrices at the door: their parts are looked at before compiled code is."""
+"""Checks of sparse matrices, whose arrays compiled code walks without further ones."""
 
 from typing import Any
 
@@ -9,30 +9,31 @@ MOST_FEATURES = 2**31 - 1
 
 
 def check_sparse(X: Any) -> None:
-    """Refuse a sparse matrix whose indices lead out of its arrays.
+    """Refuse a sparse matrix whose indices point outside its arrays.
 
     SciPy checks a matrix when it is made, not when it is used: one that was changed
-    since would let compiled code, its own too, read beyond the end of an array.
+    since would make compiled code, SciPy's own too, read beyond the end of an array.
 
     >>> import scipy.sparse
     >>> check_sparse(scipy.sparse.csr_array([[0.0, 1.0]]))
     """
     if X.format == "coo":
-        for axis, places in enumerate(X.coords):
-            _check_range(f"indices of axis {axis}", places, X.shape[axis])
+        for axis, indices in enumerate(X.coords):
+            _check_range(f"indices of axis {axis}", indices, X.shape[axis])
     if X.format not in ("csr", "csc", "bsr"):
-        return  # the other forms hold no indices, or are walked by Python
+        return  # the other formats hold no indices, or are walked by Python
     n_major, n_minor = X.shape[::-1] if X.format == "csc" else X.shape
     if X.format == "bsr":
         n_major, n_minor = n_major // X.blocksize[0], n_minor // X.blocksize[1]
     indptr, n_entries = X.indptr, min(len(X.indices), len(X.data))
-    if len(indptr) != n_major + 1 or indptr[0] != 0 or not _never_falls(indptr):
+    if len(indptr) != n_major + 1 or indptr[0] != 0 or not _never_decreases(indptr):
         raise ValueError(
-            f"indptr must be {n_major + 1} numbers that start with 0 and never fall"
+            f"indptr must be {n_major + 1} numbers that start with 0 and never decrease"
         )
     if indptr[-1] > n_entries:
         raise ValueError(
-            f"indptr ends with {indptr[-1]}, there are {n_entries} entries"
+            f"indptr must end with at most {n_entries}, the number of entries, "
+            f"got {indptr[-1]}"
         )
     _check_range("indices", X.indices[: indptr[-1]], n_minor)
 
@@ -44,12 +45,12 @@ def check_width(X: Any) -> None:
 
 
 def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Return indptr, indices, values and the number of features, as the engine reads.
+    """Return indptr, indices, values and the number of features for the engine.
 
-    Nothing is copied that has the right type; room behind the last entry is left out.
+    Nothing is copied that has the right type; memory behind the last entry is left out.
     """
     if X.format != "csr":
-        raise TypeError(f"sparse rows: expected the CSR form, got {X.format}")
+        raise TypeError(f"sparse rows: expected the CSR format, got {X.format}")
     check_width(X)
     check_sparse(X)
     n_entries = X.indptr[-1]
@@ -63,8 +64,9 @@ def csr_parts(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
 
 def _check_range(name: str, indices: np.ndarray, n: int) -> None:
     if len(indices) and not 0 <= indices.min() <= indices.max() < n:
-        raise ValueError(f"{name} must lie in [0, {n})")
+        wrong = indices.min() if indices.min() < 0 else indices.max()
+        raise ValueError(f"{name} must lie in [0, {n}), got {wrong}")
 
 
-def _never_falls(numbers: np.ndarray) -> bool:
+def _never_decreases(numbers: np.ndarray) -> bool:
     return bool((numbers[1:] >= numbers[:-1]).all())

@@ -8,10 +8,10 @@ import cofire.engine._native as _native
 
 @contextmanager
 def standard_floats() -> Iterator[None]:
-    """Round to the nearest and keep the smallest numbers; afterwards all is as before.
+    """Round to the nearest and keep the smallest numbers; then restore the settings.
 
     Both are settings of a thread. A library built with -ffast-math changes them in
-    whoever loads it, and with them the bits of a training.
+    every thread that loads it, and with them the bits of a training.
     """
     mode = _native.StandardFloats()
     mode.enter()

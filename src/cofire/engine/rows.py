@@ -14,11 +14,11 @@ TILE = 64
 
 
 class Rows:
-    """Samples as the engine reads them: nothing is copied that need not be.
+    """Samples as the engine reads them, copied only where the layout does not fit.
 
     X is (n_rows, n_features): C-contiguous float32, uint8 (then value f of a row is
-    ``scale[f] * byte + offset[f]``), or a SciPy sparse matrix in CSR form with float32
-    values, whose rows are widened a tile at a time and never as a whole.
+    ``scale[f] * byte + offset[f]``), or a SciPy sparse matrix in CSR format with
+    float32 values, whose rows are made dense a tile at a time and never all at once.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Rows:
 
     @property
     def is_dense(self) -> bool:
-        """Whether every value is held, four bytes each."""
+        """Whether every value is stored, in four bytes each."""
         return self._is_dense
 
     @cached_property
@@ -60,16 +60,16 @@ class Rows:
         if self._values.size == 0:
             return 0.0
         entry = max(float(self._values.max()), -float(self._values.min()))
-        # Entries of a sparse row that meet are summed.
+        # Entries of a sparse row with the same feature are summed.
         return entry if self._values.ndim == 2 else entry * self._values.size
 
     def tiles(self, order: np.ndarray) -> "Rows":
-        """Copy rows in an order (int64) to where a few features are fast to read.
+        """Copy rows in an order (int64) so that a few features are fast to read.
 
-        Row k of the copy is row order[k]. A value is held in 16 bits, as a number of
+        Row k of the copy is row order[k]. A value is stored in 16 bits, as a number of
         steps from 0; the step of a feature, a power of 2, is less than 2**-14 of the
-        range from its smallest value or 0 to its largest. Fastest to read are 64 rows
-        in a row, from a multiple of 64 on.
+        range from its smallest value or 0 to its largest. Fastest to read are 64
+        consecutive rows, from a multiple of 64 on.
         """
         n_features = self.native.n_features
         copy = Rows.__new__(Rows)

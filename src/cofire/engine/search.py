@@ -31,7 +31,7 @@ class Deck(Protocol):
         """Rows at the beginning that belong to every sample."""
 
     def deal(self, rng: np.random.Generator) -> np.ndarray:
-        """All rows in random order, tile by tile."""
+        """Return all rows in random order, tile by tile."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class PairSearch:
     sample_weight: np.ndarray | None = None
     n_threads: int = 1
     deck: Callable[[], Deck] | None = None
-    """The same rows, for a search that looks at some of them."""
+    """The same rows, for a search that looks at a sample of them."""
 
     @property
     def is_drawn(self) -> bool:

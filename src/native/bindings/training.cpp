@@ -52,7 +52,12 @@ void make_optimizer(Optimizer* self, const std::string& kind, nb::dict settings,
         known += text(known.empty() ? "" : ", ", name);
         n_known++;
         if (!settings.contains(name)) refuse("settings: ", kind, " needs '", name, "'");
-        return nb::cast<float>(settings[name]);
+        const nb::object number = settings[name];
+        float value = 0;
+        if (!nb::try_cast(number, value))
+            throw nb::type_error(
+                text("settings: '", name, "' must be a number, got ", describe(number)).c_str());
+        return value;
     };
     made.learning_rate = take("learning_rate");
     made.alpha = take("alpha");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kFirstRound = 4096;
 constexpr double kClear = 4.0;  // standard errors
-constexpr double kWorst = 3.0;  // a layer may have so many times the errors of all
+constexpr double kWorst = 3.0;  // times the errors of all layers that one of them may have
 constexpr double kOthers = kMaxGroups / (kMaxGroups - 1.0);  // for a group that is left out
 
 }  // namespace

@@ -32,8 +32,8 @@ struct Candidates {
 
 class Race {
 public:
-    // tolerance: the fraction of the wanted pairs that may be expected to be wrong. n_sure: so many
-    // rows at the beginning are not a sample of the others, and are seen first.
+    // tolerance: the fraction of the wanted pairs that may be expected to be wrong. n_sure: rows
+    // at the beginning that are not a sample of the others; they are seen first.
     Race(const SearchContext& context, int64_t n_sure, double tolerance);
 
     // Fills in the scores, per layer; returns the number of rows it took.

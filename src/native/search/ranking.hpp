@@ -80,7 +80,7 @@ inline double score_of_rank(Metric metric, uint32_t rank) {
     return 0.0;
 }
 
-// What a score must exceed where n samples show it: so many standard errors of a correlation.
+// What a score of n samples must exceed: the gate, in standard errors of a correlation.
 inline double gate_of(const SearchRequest& request, int layer, int64_t n) {
     if (request.gate.empty() || request.gate[layer] < 0.0)
         return -std::numeric_limits<double>::infinity();
