@@ -154,9 +154,9 @@ SearchResult py_hashed_pairs(const BoundNetwork& network, const BoundRequest& re
 template <class Result> nb::list pairs(nb::handle_t<Result> self) {
     nb::list found;
     for (std::vector<int64_t>& layer : nb::cast<Result&>(self).pairs)
-        found.append(nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(layer.data(), {layer.size()},
-                                                                  nb::find(self))
-                         .cast());
+        found.append(
+            nb::ndarray<nb::numpy, int64_t, nb::ndim<1>>(layer.data(), {layer.size()}, self)
+                .cast());
     return found;
 }
 

@@ -99,7 +99,7 @@ const Kernels COFIRE_LEVEL = {
     backward_exact,
     tile_row_sums_exact,
     predict,
-    kSteps,
+    Steps::steps,
     kPanels,
     add_squares,
     pack,

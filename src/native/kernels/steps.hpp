@@ -98,9 +98,19 @@ template <class Rule> void step_by(const StepRange& range, const Step& step) {
                   [&](auto n) { step_range<Rule, decltype(n)::value>(range, Rule(step)); });
 }
 
+template <class... Rules> struct StepTable {
+    static constexpr StepKernel steps[] = {step_by<Rules>...};
+    static constexpr int n_moments[] = {Rules::n_moments...};
+    static consteval bool fits(const OptimizerTraits (&table)[sizeof...(Rules)]) {
+        for (unsigned k = 0; k < sizeof...(Rules); k++)
+            if (table[k].n_moments != n_moments[k]) return false;
+        return true;
+    }
+};
+
 // In the order of kOptimizers.
-constexpr StepKernel kSteps[] = {step_by<SgdRule>, step_by<AdamRule>};
-static_assert(sizeof(kSteps) / sizeof(kSteps[0]) == kNumOptimizers);
+typedef StepTable<SgdRule, AdamRule> Steps;
+static_assert(Steps::fits(kOptimizers));
 
 }  // namespace
 }  // namespace cofire
