@@ -21,7 +21,7 @@ from cofire.callbacks import (
 )
 from cofire.methods.ctre.ablations import CTREWithoutRandom
 from cofire.methods.ctre.sequential import CTRESequential
-from estimator_cases import (
+from helpers.estimator_cases import (
     ESTIMATORS,
     Snapshots,
     classes,

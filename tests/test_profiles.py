@@ -3,7 +3,7 @@ import inspect
 import pytest
 
 from cofire import METHODS, SparseMLPClassifier, profiles
-from estimator_cases import classes
+from helpers.estimator_cases import classes
 
 PROFILES = (profiles.MASKED, profiles.SPARSE)
 

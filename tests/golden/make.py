@@ -3,7 +3,7 @@
     python tests/golden/make.py [NAME ...]     all that are missing, or these anew
 
 Whoever reads model files later must read these too, and predict the same bits
-(tests/test_golden.py). So a file is never written again without need: a new option gets
+(test_golden.py). So a file is never written again without need: a new option gets
 a new file. Everything but the models stands in expected.json, floats in hexadecimal.
 Bits are those of a SIMD level: with fused multiply-adds they are others than without.
 The machine must have all of LEVELS.

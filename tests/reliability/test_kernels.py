@@ -1,24 +1,23 @@
 """Forward, gradients, losses and optimisers against the float64 oracle, on any shape.
 
-`make test` tries 1,240 drawn cases at the machine's SIMD level (tests/test_engine_*.py)
-and 1,592 at the others (tests/test_engine_simd.py); here are as many as one likes.
+`make test` tries 1,240 drawn cases at the machine's SIMD level (tests/engine/)
+and 1,592 at the others (tests/engine/test_simd.py); here are as many as one likes.
 """
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
-import figures
 import numpy as np
 import pytest
 
 from cofire import engine
 from cofire.core.network import ACTIVATIONS, OUTPUTS
-from engine_cases import BATCH_SIZES, N_FEATURES, OPTIMIZERS, ROW_KINDS, Case
-from engine_checks import EPS, share_of, shares_of_allowed
-from oracle import DenseNetwork
+from helpers import processes
+from helpers.engine_cases import BATCH_SIZES, N_FEATURES, OPTIMIZERS, ROW_KINDS, Case
+from helpers.engine_checks import EPS, share_of, shares_of_allowed
+from helpers.oracle import DenseNetwork
+from helpers.reliability import figures
 
 LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
 N_THREADS = (1, 1, 2, 3, 7)
@@ -111,13 +110,9 @@ def worst_shares(first, n):
 
 def at_level(level, first, n):
     """The same in a process at a SIMD level; None where the machine has no such one."""
-    tests = Path(__file__).parents[1]
     done = subprocess.run(
         [sys.executable, __file__, str(first), str(n)],
-        env=os.environ
-        | {"COFIRE_SIMD": level}
-        | {"PYTHONPATH": f"{tests}:{os.environ.get('PYTHONPATH', '')}"},
-        cwd=Path(__file__).parent,
+        env=processes.environment(COFIRE_SIMD=level),
         capture_output=True,
         text=True,
     )

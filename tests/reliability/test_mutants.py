@@ -3,9 +3,9 @@
 import textwrap
 from pathlib import Path
 
-from mutants import mutants_of
-
 import cofire
+from helpers.mutation import mutants
+from helpers.mutation.mutants import mutants_of
 
 CODE = '''
 def span(values: list[int], *, wide: bool = False) -> int:
@@ -60,7 +60,8 @@ def test_every_mutant_called_equivalent_can_still_be_made():
         for path in (folder / package).rglob("*.py")
         for mutant in mutants_of(path, str(path.relative_to(folder)))
     }
-    listed = Path(__file__).with_name("equivalent_mutants.txt").read_text("utf-8")
+    listed = Path(mutants.__file__).with_name("equivalent_mutants.txt")
+    listed = listed.read_text("utf-8")
     blocks = [block.splitlines() for block in listed.split("\n\n")[1:]]
     assert all(len(block) > 1 for block in blocks), "each with its reason"
     assert {name for name, *_ in blocks} <= names

@@ -1,0 +1,42 @@
+"""A small network at rest, rows to train it on, and settings."""
+
+import numpy as np
+
+from cofire import engine
+from cofire.core.optimizers import SGD
+from cofire.methods.set import SET
+from cofire.topology.create import create_network
+from cofire.training.progress import Progress, Settings, TrainingData
+from helpers.estimator_cases import classes
+
+SETTINGS = Settings(
+    method=SET(),
+    drop_fraction=0.3,
+    batch_size=20,
+    drop_last=False,
+    shuffle=True,
+    learning_rate="constant",
+    learning_rate_init=0.05,
+    max_epochs=10,
+    restore_best=True,
+    n_threads=1,
+)
+
+
+def begin(optimizer=SGD, counts=(40, 20), seed=3, **how):
+    """A network 12-10-3 at rest, and 90 rows to train it on."""
+    X, y = classes(n=90, n_features=12, n_classes=3)
+    network = create_network(
+        [12, 10, 3],
+        counts,
+        init="normal",
+        activation="relu",
+        output="softmax",
+        seed=seed,
+    )
+    progress = Progress(network, optimizer(), seed)
+    progress.optimizer.start(network)
+    data = TrainingData(
+        engine.Rows(X), y.astype(np.int32), None, np.arange(len(y)), **how
+    )
+    return progress, data
