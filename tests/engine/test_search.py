@@ -1,12 +1,8 @@
 """The search for the best places equals brute force, however it is cut up."""
 
-import _thread
 import os
 import subprocess
 import sys
-import threading
-import time
-from functools import cache
 
 import numpy as np
 import pytest
@@ -18,22 +14,19 @@ from cofire.core.layer import SparseLayer
 from cofire.core.network import ACTIVATIONS, OUTPUTS, SparseNetwork
 from helpers import naive, processes
 from helpers.engine_cases import examples, random_network, random_targets
-from helpers.oracle import DenseNetwork
 from helpers.search_cases import (
     KINDS,
-    SCORES,
-    SIMD_LEVELS,
     Case,
     as_rows,
     assert_same_places,
-    wide_case,
+    of_all_ties,
+    of_every_score,
+    with_real_numbers,
 )
 
 # Around the widths of a vector, of a tile (64) and of a chunk (768), and around the
 # number up to which sums are made in double (256).
 N_ROWS = (0, 1, 5, 8, 9, 16, 17, 63, 64, 65, 100, 129, 255, 256, 257, 767, 769, 1600)
-of_every_score = pytest.mark.parametrize("score", SCORES)
-of_all_ties = pytest.mark.parametrize("ties", engine.TIES)
 
 
 def assert_as_brute_force(case, n_threads=1):
@@ -44,6 +37,7 @@ def assert_as_brute_force(case, n_threads=1):
 
 
 # ---- equal to brute force ------------------------------------------------------------
+
 
 widths = st.sampled_from([1, 2, 3, 4, 5, 7, 12, 25, 50])
 
@@ -164,18 +158,6 @@ def score_bounds(case, a, b):
     return low.ravel() * (1 - 2.0**-17), high.ravel() * (1 + 2.0**-17)
 
 
-def with_real_numbers(case, activation, output, seed=3):
-    rng = np.random.default_rng(seed)
-    sizes = [case.dense.shape[1], *(x.n_out for x in case.network.layers)]
-    case.network = random_network(rng, sizes, activation, output)
-    X = rng.normal(size=case.dense.shape).astype(np.float32)
-    case.rows, case.dense = engine.Rows(X), X.astype(np.float64)
-    case.targets = random_targets(rng, output, len(X), sizes[-1])
-    if case.sample_weight is not None:
-        case.sample_weight += np.float32(0.37)
-    return case
-
-
 @pytest.mark.parametrize("n_rows", [200, 1000])
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("output", OUTPUTS)
@@ -201,9 +183,12 @@ def test_no_place_left_out_has_a_higher_score(score, output, activation, n_rows)
 
 # ---- answers known by eye ------------------------------------------------------------
 
+
 # Four rows. Input 2 and output 1 are silent, outputs 0 and 2 repeat inputs 0 and 1.
 EYE_INPUTS = np.array([[1, 2, 0], [1, 0, 0], [0, 2, 0], [0, 0, 0]])
+
 EYE_DELTAS = np.array([[1, 0, 0], [0, -3, 0], [0, 0, 0], [0, 0, 0]])
+
 # Place 3 o + i. The best first; among equals the lower input, then the lower output.
 EYE_ORDER = {
     "cosine": [[0, 7], [6, 1], [3, 4, 2, 5, 8]],  # 1, 1/2, and the silent
@@ -276,85 +261,6 @@ def test_more_than_16_digits_are_looked_at_but_not_18(score):
     assert found == [[3], [3, 4], [2, 3, 4], [1, 2, 3, 4], [0, 1, 2, 3, 4]]
 
 
-# ---- gradients of places without a connection ----------------------------------------
-
-
-def full_network(network):
-    """The same network with a connection, of weight 0, in every other place."""
-    layers = [naive.with_zeros(layer) for layer in network.layers]
-    return SparseNetwork(layers, network.activation, network.output)
-
-
-def absent_gradients(case):
-    """|gradient| of each place, by the engine, as if it held a connection of 0."""
-    found = engine.gradients(
-        full_network(case.network),
-        case.rows,
-        case.targets,
-        order=case.row_ids,
-        batch_size=len(case.row_ids),
-        sample_weight=case.sample_weight,
-    )
-    shapes = [(layer.n_out, layer.n_in) for layer in case.network.layers]
-    return [
-        np.abs(g.astype(np.float64)).reshape(shape) * case.weight.sum()
-        for g, shape in zip(found, shapes, strict=True)
-    ]
-
-
-@of_all_ties
-@pytest.mark.parametrize("activation", ["relu", "identity", "tanh"])
-@pytest.mark.parametrize("seed", range(8))
-def test_places_are_those_of_connections_of_weight_0(seed, activation, ties):
-    # 64 rows: their mean gradient is as exact as the sum.
-    how = {"activation": activation, "score": "gradient", "ties": ties, "wish": 0.4}
-    case = Case.random(seed, sizes=(17, 21, 14, 6), n_rows=64, dead=0.3, **how)
-    assert case.sums_are_exact()
-    case.kept = [layer.keys for layer in case.network.layers]
-    case.ranks = lambda: [naive.significant(g) for g in absent_gradients(case)]
-    assert_same_places(case.search()[0], case.brute_force())
-
-
-@pytest.mark.parametrize("output", OUTPUTS)
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("n_rows", [200, 1000])
-def test_real_places_are_those_of_connections_of_weight_0(n_rows, activation, output):
-    how = {"n_rows": n_rows, "weighted": True, "score": "gradient"}
-    case = Case.random(14, sizes=(17, 30, 20, 6), **how)
-    with_real_numbers(case, activation, output, seed=n_rows)
-    case.kept = [layer.keys for layer in case.network.layers]
-    case.n_wanted = [60, 80, 20]
-    error = 2.0**-16 if n_rows == 200 else 2.0**-12  # double sums, float32 sums
-    expected = absent_gradients(case)
-    for found, kept, size in zip(case.search()[0], case.kept, expected, strict=True):
-        others = np.setdiff1d(np.arange(size.size), np.union1d(kept, found))
-        assert len(others) + len(kept) + len(found) == size.size
-        assert size.flat[found].min() >= size.flat[others].max() * (1 - error)
-
-
-@pytest.mark.parametrize("output", OUTPUTS)
-def test_places_come_in_the_order_of_finite_differences(output):
-    case = Case.random(15, sizes=(4, 5, 3), n_rows=30, score="gradient", weighted=True)
-    with_real_numbers(case, "tanh", output)
-    dense = DenseNetwork(case.network)
-    batch = case.dense[case.row_ids], case.targets[case.row_ids], case.weight
-    case.kept = [layer.keys for layer in case.network.layers]
-    for i, (w, kept) in enumerate(zip(dense.weights, case.kept, strict=True)):
-        free = np.setdiff1d(np.arange(w.size), kept)
-        slopes = []
-        for place in free:
-            w.flat[place] = 1e-5
-            above = dense.loss(*batch)
-            w.flat[place] = -1e-5
-            slopes.append(abs(above - dense.loss(*batch)))
-            w.flat[place] = 0
-        assert (np.diff(np.sort(slopes)) > 1e-4 * np.sort(slopes)[1:]).all()  # distinct
-        best_first = free[np.argsort(slopes)[::-1]]
-        for n in range(1, len(free) + 1):
-            places = case.search(n_wanted=[n if j == i else 0 for j in range(2)])[0]
-            assert places[i].tolist() == sorted(best_first[:n])
-
-
 # ---- what rounding must not decide ---------------------------------------------------
 
 
@@ -402,124 +308,6 @@ def test_an_output_fires_whatever_is_searched_for(output):
     assert case.search()[1] == [5, 4]
 
 
-# ---- nothing else matters ------------------------------------------------------------
-
-
-def real_case(seed=5, n_rows=2500, **more):
-    """Rows and weights where every order of summing gives other bits."""
-    rng = np.random.default_rng(seed)
-    case = Case.random(seed, sizes=(40, 150, 90, 5), n_rows=n_rows, wish=0.02, **more)
-    case.targets = random_targets(rng, "softmax", n_rows + 2, 5)
-    case.network = random_network(rng, (40, 150, 90, 5), densities=[0.1, 0.05, 0.2])
-    case.rows = engine.Rows(rng.normal(size=(n_rows + 2, 40)).astype(np.float32))
-    return case
-
-
-@of_every_score
-@of_all_ties
-@pytest.mark.parametrize("n_threads", [2, 3, 8])
-def test_the_number_of_threads_changes_nothing(n_threads, ties, score):
-    case = real_case(score=score, ties=ties)
-    places, n_firing = case.search(n_threads)
-    expected, expected_firing = case.search(1)
-    assert_same_places(places, expected)
-    assert n_firing == expected_firing
-
-
-@of_every_score
-def test_a_layer_is_found_the_same_when_others_are_left_out(score):
-    case = real_case(score=score)
-    alone = case.search(n_wanted=[0, case.n_wanted[1], 0])[0]
-    assert [len(p) for p in alone] == [0, case.n_wanted[1], 0]
-    np.testing.assert_array_equal(alone[1], case.search()[0][1])
-
-
-@of_every_score
-def test_rows_that_are_not_asked_for_do_not_matter(score):
-    case = Case.random(6, sizes=(9, 12, 5), n_rows=50, score=score)
-    expected = case.search()[0]
-    X = case.dense.copy()
-    for array in (X, case.targets):
-        array[np.setdiff1d(np.arange(len(X)), case.row_ids)] = np.nan
-    case.rows = as_rows(X, "floats")
-    assert_same_places(case.search()[0], expected)
-
-
-@of_every_score
-def test_the_order_of_few_rows_does_not_matter(score):
-    case = real_case(n_rows=256, score=score)
-    expected = case.search()
-    places, n_firing = case.search(row_ids=case.row_ids[::-1].copy())
-    assert_same_places(places, expected[0])
-    assert n_firing == expected[1]
-
-
-@of_every_score
-def test_among_few_real_rows_one_of_weight_two_is_the_row_twice(score):
-    case = real_case(n_rows=100, weighted=True, score=score)
-    twice = np.repeat(case.row_ids, case.sample_weight[case.row_ids].astype(int))
-    expected = case.search(row_ids=twice, sample_weight=None)
-    places, n_firing = case.search()
-    assert_same_places(places, expected[0])
-    assert n_firing == expected[1]
-
-
-@of_every_score
-def test_a_row_of_weight_two_is_the_row_twice(score):
-    how = {"weighted": True, "score": score}
-    case = Case.random(7, sizes=(20, 60, 40, 6), n_rows=500, **how)
-    twice = np.repeat(case.row_ids, case.sample_weight[case.row_ids].astype(int))
-    expected = case.search(row_ids=twice, sample_weight=None)
-    places, n_firing = case.search()
-    assert_same_places(places, expected[0])
-    assert n_firing == expected[1]
-
-
-def test_seed_layer_and_epoch_decide_ties():
-    # No rows: every pair has rank 0, and only the lots are left.
-    case = Case.random(8, sizes=(30, 30, 30), n_rows=0, fullness=0.0, wish=0.1)
-    places = [
-        p for how in ({}, {"seed": 1}, {"epoch": 99}) for p in case.search(**how)[0]
-    ]
-    assert len({p.tobytes() for p in places}) == 6
-    for p in places:
-        assert 200 < p.mean() < 700  # uniform over 900 places
-
-
-LEVEL_SCRIPT = """
-import sys, zlib
-from cofire import engine
-from helpers.search_cases import SCORES, Case
-print(engine.simd_level())
-for n_rows in (200, 1500):
-    case = Case.random(
-        9, sizes=(40, 130, 90, 5), n_rows=n_rows, weighted=True, wish=0.03
-    )
-    for case.score in SCORES:
-        for ties in engine.TIES:
-            places, n_firing = case.search(2, ties=ties)
-            print(n_firing, [zlib.crc32(p.tobytes()) for p in places])
-"""
-
-
-@cache
-def run_level_script(**environment):
-    command = [sys.executable, "-c", LEVEL_SCRIPT]
-    environment = processes.environment(**environment)
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
-
-
-@pytest.mark.parametrize("level", SIMD_LEVELS)
-def test_every_simd_level_finds_the_same(level):
-    found = run_level_script(COFIRE_SIMD=level)
-    if "this machine has no such level" in found.stderr:
-        pytest.skip(f"no {level} here")
-    name, *lines = found.stdout.splitlines()
-    assert name == level, found.stderr
-    assert len(lines) == 20, found.stderr
-    assert lines == run_level_script().stdout.splitlines()[1:]
-
-
 # ---- manners -------------------------------------------------------------------------
 
 
@@ -547,80 +335,3 @@ def test_a_layer_of_36_million_pairs_needs_no_memory_for_them():
         check=True,
     )
     assert float(found.stdout) < 40  # as floats they would be 144 MB
-
-
-@pytest.mark.parametrize("score", ["cosine", "gradient"])
-def test_an_interrupt_ends_the_search_within_a_second(score):
-    case = wide_case(2000, 400_000)
-    case.score = score
-    started = []
-
-    def interrupt():
-        started.append(time.monotonic())
-        _thread.interrupt_main()
-
-    threading.Timer(0.3, interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        case.search(2)
-    assert time.monotonic() - started[0] < 1
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"row_ids": np.array([0, 99])}, "row_ids: a row that does not exist"),
-        ({"kept": [np.array([3, 2])]}, "kept: not ascending places"),
-        ({"kept": [np.array([2, 2])]}, "kept: not ascending places"),
-        ({"kept": [np.array([-1, 2])]}, "kept: not ascending places"),
-        ({"kept": [np.array([5, 20])]}, "kept: not ascending places"),
-        ({"kept": []}, "kept and places: not one array per layer"),
-        ({"n_wanted": [21]}, "wanted: more places than are free"),
-        ({"sample_weight": np.ones(3, np.float32)}, "sample_weight: not one per row"),
-        ({"score": "sine"}, "score: sine"),
-        ({"score": ""}, "score: "),
-        ({"ties": "coin"}, "ties: coin"),
-    ],
-)
-def test_a_wrong_argument_is_named(changes, message):
-    case = Case.random(10, sizes=(4, 5), n_rows=20, fullness=0.0)
-    with pytest.raises(ValueError, match=message):
-        case.search(**changes)
-
-
-def test_arrays_are_not_converted():
-    case = Case.random(11, sizes=(4, 5), n_rows=20)
-    with pytest.raises(TypeError, match="kept"):
-        case.search(kept=[case.kept[0].astype(np.int32)])
-    with pytest.raises(TypeError):
-        case.search(row_ids=case.row_ids.astype(np.int32))
-
-
-LABELS, VALUES = np.zeros(22, np.int32), np.zeros((22, 5), np.float32)
-
-
-@pytest.mark.parametrize(
-    ("output", "targets", "error", "message"),
-    [
-        ("softmax", None, TypeError, "expected int32 class numbers"),
-        ("softmax", VALUES, TypeError, "expected int32 class numbers"),
-        ("softmax", LABELS.astype(np.int64), TypeError, "expected int32 class"),
-        ("softmax", LABELS[:-1], ValueError, "not one per row"),
-        ("softmax", np.append(LABELS, LABELS), ValueError, "not one per row"),
-        ("softmax", LABELS - 1, ValueError, "a class that has no output"),
-        ("softmax", LABELS + 5, ValueError, "a class that has no output"),
-        ("sigmoid", None, TypeError, "expected a contiguous float32 array of two"),
-        ("identity", None, TypeError, "expected a contiguous float32 array of two"),
-        ("identity", LABELS, TypeError, "expected a contiguous float32 array of two"),
-        ("identity", VALUES.astype(np.float64), TypeError, "expected a contiguous"),
-        ("identity", np.asfortranarray(VALUES), TypeError, "expected a contiguous"),
-        ("identity", VALUES[:, 1:].copy(), ValueError, "not one column per output"),
-        ("identity", VALUES[1:], ValueError, "not one per row"),
-    ],
-)
-def test_wrong_targets_are_named(output, targets, error, message):
-    case = Case.random(10, sizes=(4, 5), n_rows=20, score="gradient")
-    case.network = SparseNetwork(case.network.layers, "relu", output)
-    with pytest.raises(error, match=f"targets: {message}"):
-        case.search(targets=targets)
-    right = LABELS if output == "softmax" else VALUES
-    assert len(case.search(targets=right)[0][0]) == case.n_wanted[0]

@@ -6,9 +6,8 @@ import sys
 import pytest
 
 from cofire import engine
-from helpers import processes
+from helpers import processes, simd
 
-LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
 ARITHMETIC = (
     "tests/engine/test_gradients.py",
     "tests/engine/test_predict.py",
@@ -29,25 +28,18 @@ def run_at(level, *arguments):
     )
 
 
-ASK = ("-c", "from cofire import engine; print(engine.simd_level())")
-
-
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", simd.LEVELS)
 def test_the_arithmetic_is_right_at_this_level(level):
     if level == engine.simd_level():
         pytest.skip("the level that all other tests run at")
-    asked = run_at(level, *ASK)
-    if asked.returncode != 0:
-        assert "this machine has no such level" in asked.stderr
-        pytest.skip(f"no {level} here")
-    assert asked.stdout.strip() == level
+    simd.need(level)
     quietly = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
     tested = run_at(level, *quietly, *ARITHMETIC)
     assert tested.returncode == 0, tested.stdout[-5000:]
 
 
 def test_an_unknown_level_is_refused_by_name():
-    asked = run_at("x86_64_v9", *ASK)
+    asked = run_at("x86_64_v9", "-c", simd.ASK)
     assert asked.returncode != 0
     assert "COFIRE_SIMD=x86_64_v9" in asked.stderr
     assert "baseline" in asked.stderr

@@ -95,3 +95,8 @@ class Snapshots(Callback):
 
     def on_epoch_end(self, progress, record):
         self.networks.append(progress.network.copy())
+
+
+def labels_of_columns(X):
+    """Three yes-or-no questions about X."""
+    return (X[:, :3] > 0).astype(int)

@@ -1,6 +1,6 @@
 """Networks of whole numbers, in the middle of training: every sum is exact."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -8,6 +8,8 @@ from cofire import engine
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.core.optimizers import SGD
+from cofire.methods import UpdateContext
+from cofire.methods.snip import SNIP
 from cofire.training.progress import Progress, Settings, TrainingData
 
 
@@ -66,3 +68,32 @@ def in_training(seed, method, *, epoch=3, max_neurons=9, n_rows=24, **how):
     for name, value in how.items():
         setattr(progress, name, value)
     return progress, data, settings
+
+
+def update(method, layer, n, seed=0, candidates=None, **moment):
+    """Drop and grow in one layer: what the trainer does with it."""
+    moment = {"epoch": 3, "max_epochs": 10} | moment
+    context = UpdateContext(seed=seed, layer_index=0, drop_fraction=0.2, **moment)
+    dropped = method.drop(layer, n, context)
+    if candidates is not None:
+        context = replace(context, candidates=np.array(candidates))
+    return dropped, method.grow(layer, dropped, len(dropped), context)
+
+
+#     inputs 0 1 2
+# output 0:  x . .     places 0 1 2
+# output 1:  . x .     places 3 4 5
+
+
+def two_connections(weights=(0.1, 5)):
+    return SparseLayer.from_keys([0, 4], weights, [0, 0], n_in=3, n_out=2)
+
+
+def full_network(weights):
+    """One full layer of three inputs and two outputs."""
+    layer = SparseLayer.from_keys(range(6), weights, [0, 0], n_in=3, n_out=2)
+    progress, data, how = in_training(0, SNIP())
+    network = replace(progress.network, layers=[layer])
+    progress = Progress(network, SGD(), 1)
+    progress.optimizer.start(network)
+    return progress, data, how

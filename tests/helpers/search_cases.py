@@ -4,15 +4,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 import scipy.sparse
 
 from cofire import engine
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from helpers import naive
+from helpers.engine_cases import random_network, random_targets
 from helpers.oracle import DenseNetwork, activate, finish, slope, wanted
 
-SIMD_LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
 KINDS = ("floats", "bytes", "sparse")
 # By what weights and targets are multiplied so that activations are whole numbers in
 # float32: tanh is -1, 0 or 1 at multiples of 32; 0.01f * 100 is rounded to 1.
@@ -233,4 +234,22 @@ def wide_case(n, n_rows):
     ids = np.resize(np.arange(16), n_rows)
     case = Case(network, engine.Rows(X), X, ids, None, kept, [n])
     case.targets = X[::-1].copy()
+    return case
+
+
+of_every_score = pytest.mark.parametrize("score", SCORES)
+
+
+of_all_ties = pytest.mark.parametrize("ties", engine.TIES)
+
+
+def with_real_numbers(case, activation, output, seed=3):
+    rng = np.random.default_rng(seed)
+    sizes = [case.dense.shape[1], *(x.n_out for x in case.network.layers)]
+    case.network = random_network(rng, sizes, activation, output)
+    X = rng.normal(size=case.dense.shape).astype(np.float32)
+    case.rows, case.dense = engine.Rows(X), X.astype(np.float64)
+    case.targets = random_targets(rng, output, len(X), sizes[-1])
+    if case.sample_weight is not None:
+        case.sample_weight += np.float32(0.37)
     return case

@@ -1,9 +1,12 @@
 """A small network at rest, rows to train it on, and settings."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cofire import engine
 from cofire.core.optimizers import SGD
+from cofire.methods import Grown, Method
 from cofire.methods.set import SET
 from cofire.topology.create import create_network
 from cofire.training.progress import Progress, Settings, TrainingData
@@ -40,3 +43,20 @@ def begin(optimizer=SGD, counts=(40, 20), seed=3, **how):
         engine.Rows(X), y.astype(np.int32), None, np.arange(len(y)), **how
     )
     return progress, data
+
+
+@dataclass(frozen=True)
+class Telling(Method):
+    """Drops the first connections, grows the first free places, and remembers when."""
+
+    epochs: tuple[int, ...] = (1, 3)
+
+    def rewires(self, epoch):
+        return epoch in self.epochs
+
+    def drop(self, layer, n, context):
+        return layer.keys[:n]
+
+    def grow(self, layer, dropped, n, context):
+        free = np.setdiff1d(np.arange(layer.n_in * layer.n_out), layer.keys)
+        return Grown(free[:n], n_random=1)

@@ -30,3 +30,19 @@ def test_an_interrupt_ends_a_search_within_a_second(similarity, n_threads):
     finally:
         timer.cancel()
     assert time.monotonic() - started[0] < 1
+
+
+@pytest.mark.parametrize("score", ["cosine", "gradient"])
+def test_an_interrupt_ends_the_search_within_a_second(score):
+    case = wide_case(2000, 400_000)
+    case.score = score
+    started = []
+
+    def interrupt():
+        started.append(time.monotonic())
+        _thread.interrupt_main()
+
+    threading.Timer(0.3, interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        case.search(2)
+    assert time.monotonic() - started[0] < 1
