@@ -19,7 +19,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow reliability fuzz coverage mutate lint format bench sanitize \
+.PHONY: help demo test test-slow reliability fuzz coverage mutate golden lint format bench sanitize \
   sanitize-memory sanitize-threads clean toolchain
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz         fuzz the reading of model files (RUNS=1000000)"
 	@echo "make coverage     how much of the Python code the tests run"
 	@echo "make mutate       small mistakes in the code: do the tests find them?"
+	@echo "make golden       renew the stored bits of models and proofs, after a change of them"
 	@echo "make lint         ruff and mypy"
 	@echo "make format       ruff and, where it is installed, clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
@@ -72,6 +73,10 @@ mutate: .venv-test/ready
 	COFIRE_FIGURES=docs/results/reliability.json PYTHONPATH=tests \
 	nice .venv-test/bin/python -m helpers.mutation.mutate $(ARGS)
 	PYTHONPATH=tests .venv-test/bin/python -m helpers.reliability.figures
+
+# Where the machine lacks a SIMD level, what is stored of it is kept.
+golden: .venv-test/ready
+	PYTHONPATH=tests .venv-test/bin/python tests/golden/make.py $(ARGS)
 
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .
