@@ -92,6 +92,21 @@ def mutants_of(path: Path, file: str) -> list[Mutant]:
     return found
 
 
+def equivalents(text: str) -> dict[str, str]:
+    """{mutant: why it behaves as the original}: a line each, the reason indented."""
+    known, name = {}, ""
+    for line in text.splitlines():
+        if line.startswith(" "):
+            known[name] = f"{known[name]} {line.strip()}".strip()
+        elif line and not line.startswith("#"):
+            name = line
+            known[name] = ""
+    for name, reason in known.items():
+        if not reason:
+            raise ValueError(f"called equivalent without a reason: {name}")
+    return known
+
+
 def _walk(node: ast.AST, parents: tuple) -> Iterator[tuple]:
     """Each node that may change, those around it, and how another takes its place."""
     for field, value in ast.iter_fields(node):
