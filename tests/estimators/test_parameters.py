@@ -1,11 +1,12 @@
 """Parameters of the estimators: defaults, seeds, and what they may be."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
 
-from cofire import SparseMLPClassifier
+from cofire import SparseMLPClassifier, SparseMLPRegressor
 from cofire.methods.set import SET
 from helpers.estimator_cases import (
     ESTIMATORS,
@@ -20,51 +21,21 @@ from helpers.estimator_cases import (
 
 
 @pytest.mark.parametrize("of", ESTIMATORS)
-def test_the_defaults_that_were_promised(of):
-    assert of().get_params() == {
-        "hidden_layer_sizes": (1000, 1000, 1000),
-        "activation": "relu",
-        "method": "ctre_sim",
-        "method_options": None,
-        "epsilon": 5.0,
-        "density": None,
-        "with_replacement": False,
-        "init": "normal",
-        "drop_fraction": 0.2,
-        "drop_schedule": "constant",
-        "solver": "sgd" if of is SparseMLPClassifier else "adam",
-        "alpha": 1e-4,
-        "decoupled_decay": False,
-        "batch_size": 100,
-        "last_batch": "train",
-        "learning_rate": "constant",
-        "learning_rate_init": 0.01 if of is SparseMLPClassifier else 0.001,
-        "momentum": 0.9,
-        "nesterovs_momentum": True,
-        "beta_1": 0.9,
-        "beta_2": 0.999,
-        "adam_epsilon": 1e-8,
-        "max_iter": 200,
-        "shuffle": True,
-        "early_stopping": False,
-        "validation_fraction": 0.1,
-        "n_iter_no_change": 40,
-        "restore_best": True,
-        **(
-            {"class_weight": None, "label_smoothing": 0.0}
-            if of is SparseMLPClassifier
-            else {}
-        ),
-        "warm_start": False,
-        "random_state": None,
-        "n_jobs": None,
-        "similarity": "screened",
-        "augmentation": None,
-        "input_dropout": 0.0,
-        "checkpoint": None,
-        "callbacks": (),
-        "verbose": 0,
-    }
+def test_every_parameter_is_in_the_docstring(of):
+    text = of.__doc__
+    if "those of `SparseMLPClassifier`" in " ".join(text.split()):
+        text += SparseMLPClassifier.__doc__
+    words = set(re.findall(r"\w+", text))
+    assert [name for name in of().get_params() if name not in words] == []
+
+
+def test_a_regressor_differs_from_a_classifier_as_its_docstring_says():
+    ours, theirs = SparseMLPRegressor().get_params(), SparseMLPClassifier().get_params()
+    assert theirs.keys() - ours.keys() == {"class_weight", "label_smoothing"}
+    different = {name: value for name, value in ours.items() if value != theirs[name]}
+    assert different == {"solver": "adam", "learning_rate_init": 0.001}
+    for value in different.values():
+        assert str(value) in SparseMLPRegressor.__doc__
 
 
 @pytest.mark.parametrize("of", ESTIMATORS)
