@@ -350,7 +350,7 @@ def test_it_is_frozen_and_pickles():
     assert hash(IMAGES) == hash(Augmentation(3, 4, shift=0.4))
     with pytest.raises(FrozenInstanceError):
         IMAGES.height = 5
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="positional"):
         Augmentation(3, 4, 1, 0.4)
 
 

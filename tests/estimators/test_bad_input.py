@@ -378,9 +378,9 @@ def test_a_refusal_before_any_fit_leaves_it_unfitted(of):
     X, y = data_for(of)
     model = small(of)
     before = dict(vars(model))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="NaN"):
         model.fit(with_value(X, NAN), y)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="y_val"):
         model.fit(X, y, X_val=X)
     assert vars(model) == before
     with pytest.raises(AttributeError, match="network_"):

@@ -317,7 +317,7 @@ def test_a_process_killed_while_finishing_leaves_nothing_half_done(store, path):
 def test_an_error_while_finishing_leaves_nothing_half_done(store):
     store.add(runs(1))
     store.claim(runs(1)[0])
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="could not convert string to float"):
         store.finish(runs(1)[0], outcome(curves={"a": [1.0], "b": ["x"]}), {})
     assert store.counts()["running"] == 1 and store.curves(1) == {}
     store.finish(runs(1)[0], outcome(), {})  # the connection is as good as before
