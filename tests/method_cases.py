@@ -8,7 +8,9 @@ from cofire import engine
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.core.optimizers import SGD
-from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.search import Exact
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ def in_training(seed, method, *, epoch=3, max_neurons=9, n_rows=24, **how):
         max_epochs=10,
         restore_best=True,
         n_threads=1,
+        similarity=Exact(),
+        drop_schedule="constant",
+        augmentation=None,
+        label_smoothing=0.0,
+        input_dropout=0.0,
     )
     for name, value in how.items():
         setattr(progress, name, value)

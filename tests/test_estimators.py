@@ -51,13 +51,11 @@ def test_the_defaults_that_were_promised(of):
         "method_options": None,
         "epsilon": 5.0,
         "density": None,
-        "with_replacement": False,
         "init": "normal",
         "drop_fraction": 0.2,
         "drop_schedule": "constant",
         "solver": "sgd" if of is SparseMLPClassifier else "adam",
         "alpha": 1e-4,
-        "decoupled_decay": False,
         "batch_size": 100,
         "last_batch": "train",
         "learning_rate": "constant",
@@ -773,10 +771,9 @@ def test_nothing_is_held_out_where_validation_data_are_given(of):
         {},
         {"solver": "adam"},
         {"nesterovs_momentum": False},
-        {"momentum": 0.0, "decoupled_decay": True},
-        {"solver": "adam", "decoupled_decay": True},
+        {"momentum": 0.0},
     ],
-    ids=["nesterov", "adam", "classical", "plain", "adam-decoupled"],
+    ids=["nesterov", "adam", "classical", "plain"],
 )
 @pytest.mark.parametrize("method", METHODS_ALONE)
 @pytest.mark.parametrize("of", ESTIMATORS)
@@ -859,7 +856,6 @@ def test_warm_start_goes_on_for_as_many_epochs_again(of, method):
     [
         ("sgd", {"learning_rate_init": 0.001}),
         ("sgd", {"alpha": 0.1}),
-        ("sgd", {"decoupled_decay": True}),
         ("sgd", {"momentum": 0.5}),
         ("sgd", {"nesterovs_momentum": False}),
         ("adam", {"learning_rate_init": 0.001}),

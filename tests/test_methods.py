@@ -16,10 +16,11 @@ from cofire.core.optimizers import SGD
 from cofire.core.random import stream
 from cofire.methods import (
     METHODS,
+    Gradient,
     Grown,
     Method,
-    Moment,
-    Search,
+    Similar,
+    TrainingPoint,
     UpdateContext,
     make_method,
 )
@@ -39,12 +40,18 @@ from method_cases import in_training, whole_layer
 from test_training import SETTINGS
 from test_training import begin as start
 
+
+def at(epoch, max_epochs=10, **how):
+    """Where training stands before this epoch, with one update per epoch."""
+    return TrainingPoint(update=epoch, epoch=epoch, max_epochs=max_epochs, **how)
+
+
 OURS = (
     "cofire ctre_sim ctre_seq set rigl snip static dense ctre_wo_random ctre_sim_lth "
     "ctre_sim_hebb ctre_seq_hebb ctre_sim_euclidean ctre_sample2 ctre_sample4 "
     "ctre_seq_abl1 ctre_seq_abl2 rigl_uniform"
 ).split()
-REWIRING = [name for name in sorted(METHODS) if METHODS[name]().rewires(1)]
+REWIRING = [name for name in sorted(METHODS) if METHODS[name]().rewires(at(1))]
 seeds = st.integers(0, 2**31 - 1)
 
 
@@ -66,6 +73,7 @@ def options():
 def update(method, layer, n, seed=0, candidates=None, **moment):
     """Drop and grow in one layer: what the trainer does with it."""
     moment = {"epoch": 3, "max_epochs": 10} | moment
+    moment |= {"update": moment["epoch"]}
     context = UpdateContext(seed=seed, layer_index=0, drop_fraction=0.2, **moment)
     dropped = method.drop(layer, n, context)
     if candidates is not None:
@@ -87,7 +95,7 @@ def test_the_table_has_all_methods_of_the_paper():
 def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
     method = make_method(name, options)
     progress, data, how = in_training(seed, method, epoch=epoch, longest_stall=stall)
-    if not method.rewires(epoch):
+    if not method.rewires(at(epoch)):
         return
     before = progress.network.copy()
 
@@ -123,7 +131,7 @@ def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
             assert not new.weights[~stayed].any()
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", REWIRING)
 @given(seed=seeds, options=options())
 @settings(max_examples=15)
 def test_every_method_repeats_itself(name, seed, options):
@@ -159,7 +167,7 @@ def test_every_method_gives_the_same_bits_after_a_resume(name):
     def validate(network):
         return next(scores), 0.0
 
-    patience = {"patience": 3} if "validation" in METHODS[name].needs else {}
+    patience = {"patience": 3} if METHODS[name].needs_validation else {}
     how = replace(SETTINGS, method=METHODS[name](**patience), max_epochs=8)
     through, data = start(validate=validate)
     train(through, data, how, n_epochs=8)
@@ -179,26 +187,28 @@ def test_every_method_gives_the_same_bits_after_a_resume(name):
 
 def test_who_rewires_when_and_what_it_needs():
     methods = {name: METHODS[name]() for name in OURS}
-    assert {n for n, m in methods.items() if not m.rewires(1)} == {
+    assert {n for n, m in methods.items() if not m.rewires(at(1))} == {
         "dense",
         "static",
         "snip",
     }
-    assert {n for n, m in methods.items() if m.rewires(0)} == {"rigl", "rigl_uniform"}
+    assert {n for n, m in methods.items() if m.rewires(at(0))} == {
+        "rigl",
+        "rigl_uniform",
+    }
     assert {n for n, m in methods.items() if m.full} == {"dense"}
     assert {n for n, m in methods.items() if m.starts_full} == {"snip"}
-    assert set().union(*(m.needs for m in methods.values())) == {"validation"}
-    assert {n for n, m in methods.items() if m.needs} == {
+    assert {n for n, m in methods.items() if m.needs_validation} == {
         "ctre_seq",
         "ctre_seq_hebb",
         "ctre_seq_abl1",
     }
-    now = Moment(epoch=3, max_epochs=10)
-    phases = {n for n, m in methods.items() if m.random_phase(now) is not None}
+    now = at(3)
+    phases = {n for n, m in methods.items() if m.phase(now) is not None}
     assert phases == {"ctre_seq", "ctre_seq_hebb", "ctre_seq_abl1", "ctre_seq_abl2"}
-    late = Moment(epoch=400, max_epochs=500, longest_stall=99)
-    switched = {name: method.switched(late) for name, method in methods.items()}
-    assert switched == {name: name in phases for name in OURS}
+    late = at(400, 500, longest_stall=99)
+    switched = {n for n, m in methods.items() if m.phase(late) != m.phase(now)}
+    assert switched == phases
 
 
 @pytest.mark.parametrize(
@@ -206,7 +216,11 @@ def test_who_rewires_when_and_what_it_needs():
     [
         (np.array([1]), TypeError, "Rogue.grow must return a Grown, got ndarray"),
         (Grown(np.array([1.0]), 0), ValueError, "must return 1 whole .* of float64"),
-        (Grown(np.array([1, 2]), 0), ValueError, "as many places as were dropped"),
+        (
+            Grown(np.array([1, 2]), 0),
+            ValueError,
+            "as many indices as the layer may grow",
+        ),
         (Grown(np.array([1]), 2), ValueError, r"n_random must lie in \[0, 1\], got 2"),
         (Grown(np.array([1]), -1), ValueError, "got -1"),
     ],
@@ -251,34 +265,30 @@ def test_a_search_may_look_at_the_last_rows_of_the_epoch_before(drop_last):
 
 
 def test_what_the_forms_of_ctre_search_for():
-    now = Moment(epoch=400, max_epochs=500)
+    now = at(400, 500)
     searches = {name: METHODS[name]().search(now) for name in OURS if "ctre" in name}
     usual = {"ctre_sim", "ctre_seq", "ctre_wo_random", "ctre_seq_abl2"}
-    assert {n for n, search in searches.items() if search == Search()} == usual
+    assert {n for n, search in searches.items() if search == Similar()} == usual
     assert searches["ctre_seq_abl1"] is None  # random until validation stalls
     for name, rows in [("ctre_sample2", 0.5), ("ctre_sample4", 0.25)]:
-        assert searches[name] == Search("cosine", rows)
+        assert searches[name] == Similar("cosine", rows)
     for name, score in [
         ("ctre_sim_lth", "lowest_cosine"),
         ("ctre_sim_hebb", "hebb"),
         ("ctre_seq_hebb", "hebb"),
         ("ctre_sim_euclidean", "euclidean"),
     ]:
-        assert searches[name] == Search(score)
+        assert searches[name] == Similar(score)
 
 
 def test_ctre_searches_from_the_second_epoch_on():
     method = CTREWithoutRandom(first_update="index_order")
-    assert method.search(Moment(epoch=0, max_epochs=10)) is None
-    assert method.search(Moment(epoch=1, max_epochs=10)) == Search()
+    assert method.search(at(0)) is None
+    assert method.search(at(1)) == Similar()
 
 
-def test_static_drops_and_grows_nothing_if_it_is_asked():
-    assert Static().rewires(3) is False
-    dropped, grown = update(Static(), two_connections(), 1)
-    for places in (dropped, grown.places):
-        assert (len(places), places.dtype) == (0, np.int64)
-    assert grown.n_random == 0
+def test_static_never_rewires():
+    assert not any(Static().rewires(at(epoch)) for epoch in (0, 1, 3, 400))
 
 
 def test_only_a_method_that_starts_full_says_how():
@@ -286,7 +296,9 @@ def test_only_a_method_that_starts_full_says_how():
         starts_full = True
 
     network, _, _ = in_training(0, Careless())
-    with pytest.raises(TypeError, match="Careless starts full but does not say begin"):
+    with pytest.raises(
+        TypeError, match=r"Careless has starts_full = True and must define begin"
+    ):
         Careless().begin(network, [], [], seed=0)
     assert Careless().first_batches == SNIP().first_batches == 1
     assert SNIP(batches=3).first_batches == 3
@@ -324,7 +336,7 @@ def test_an_option_that_no_method_has_is_refused():
     [
         (lambda: SET(new_values="zeros"), "unknown new_values 'zeros'.*'zero'"),
         (lambda: CTRESimultaneous(score="cosin"), "unknown score 'cosin'"),
-        (lambda: CTRESimultaneous(score="gradient"), "CTRE compares activations"),
+        (lambda: CTRESimultaneous(score="gradient"), "unknown score .*cosine, euclid"),
         (lambda: CTRESimultaneous(rows="next_batch"), "CTRE compares activations"),
         (lambda: CTRESimultaneous(rows="every"), "rows must be one of.*'every'"),
         (lambda: CTRESimultaneous(rows=0.0), r"rows must be .*\(0, 1\].*, got 0.0"),
@@ -348,32 +360,34 @@ def test_rigl_has_no_say_in_its_new_values():
     assert RigL().new_values == "zero"
 
 
-def test_a_method_must_say_where_it_grows():
-    with pytest.raises(TypeError, match="abstract.*grow"):
-        Method()
+def test_a_method_grows_what_it_searched_for_or_must_say_where():
+    _, grown = update(Method(), two_connections(), 1, candidates=[5])
+    assert (grown.indices.tolist(), grown.n_random) == ([5], 0)
+    with pytest.raises(TypeError, match=r"Method must define search\(\) or grow\(\)"):
+        update(Method(), two_connections(), 1)
 
 
-def test_a_moment_is_the_first_fit_without_a_stall_unless_said_otherwise():
-    moment = Moment(epoch=3, max_epochs=10)
-    assert (moment.first_epoch, moment.longest_stall) == (0, 0)
-    context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
+def test_a_point_is_the_first_fit_without_a_stall_by_default():
+    point = at(3)
+    assert (point.first_epoch, point.longest_stall) == (0, 0)
+    context = UpdateContext(seed=5, update=3, epoch=3, max_epochs=10, layer_index=2)
     assert (context.drop_fraction, context.candidates) == (0, None)
 
 
-def test_moments_and_settings_that_all_share_go_by_name():
+def test_points_and_settings_that_all_share_go_by_name():
     for make in (
-        lambda: Moment(3, 10),
-        lambda: UpdateContext(3, 10, seed=5, layer_index=2),
-        lambda: UpdateContext(5, 2, epoch=3, max_epochs=10),
+        lambda: TrainingPoint(3, 3, 10),
+        lambda: UpdateContext(3, 3, 10, seed=5, layer_index=2),
+        lambda: UpdateContext(5, 2, update=3, epoch=3, max_epochs=10),
         lambda: SET("signed"),
     ):
         with pytest.raises(TypeError, match="positional"):
             make()
 
 
-def test_a_context_has_one_stream_per_layer_and_epoch():
-    context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
-    same_stream = stream(5, "grow", layer=2, epoch=3)
+def test_a_context_has_one_stream_per_layer_and_update():
+    context = UpdateContext(seed=5, update=7, epoch=3, max_epochs=10, layer_index=2)
+    same_stream = stream(5, "grow", layer=2, epoch=7)
     assert context.rng("grow").integers(2**63) == same_stream.integers(2**63)
 
 
@@ -410,15 +424,15 @@ def test_the_spread_of_weights_that_differ_little_is_not_rounded_away():
     "rows", ["all", "last_batch", "next_batch", "random_batch", 0.1, 1.0]
 )
 def test_a_search_is_a_value_that_names_its_rows(rows):
-    search = Search("hebb", rows)
+    search = Similar("hebb", rows)
     assert search.rows == rows
-    assert len({search, Search("hebb", rows), Search("cosine", rows)}) == 2
+    assert len({search, Similar("hebb", rows), Similar("cosine", rows)}) == 2
 
 
 @pytest.mark.parametrize("batch", ["next_batch", "random_batch"])
 def test_rigl_searches_the_batch_that_it_was_told(batch):
-    now = Moment(epoch=3, max_epochs=10)
-    assert RigL(batch=batch).search(now) == Search("gradient", batch, "random")
+    now = at(3)
+    assert RigL(batch=batch).search(now) == Gradient(batch)
 
 
 # ---- known answers -------------------------------------------------------------------
@@ -440,7 +454,7 @@ def test_set_drops_the_smallest_and_may_grow_it_again():
         dropped, grown = update(SET(), layer, 1, seed)
         assert dropped.tolist() == [1]
         assert grown.n_random == 1
-        seen.add(int(grown.places[0]))
+        seen.add(int(grown.indices[0]))
     assert seen == {1, 3}
 
 
@@ -451,14 +465,14 @@ def test_the_signed_rule_drops_a_share_of_either_sign():
     assert update(SET(), layer, 2)[0].tolist() == [5, 6]
     dropped, grown = update(SET(drop_rule="signed"), layer, 2)
     assert dropped.tolist() == [4, 5, 6]  # from -5 to 1.5: one more than two
-    assert len(grown.places) == 3
+    assert len(grown.indices) == 3
 
 
 def test_ctre_sim_grows_the_similar_pair():
     method = CTRESimultaneous()
     dropped, grown = update(method, two_connections(), 1, candidates=[5])
     assert dropped.tolist() == [0]
-    assert grown.places.tolist() == [5]
+    assert grown.indices.tolist() == [5]
     assert grown.n_random == 0
 
 
@@ -467,7 +481,7 @@ def test_ctre_sim_grows_at_random_where_the_similar_pair_was_just_dropped():
     for seed in range(60):
         _, grown = update(CTRESimultaneous(), two_connections(), 1, seed, [0])
         assert grown.n_random == 1
-        seen.add(int(grown.places[0]))
+        seen.add(int(grown.indices[0]))
     assert seen == {1, 2, 3, 5}  # neither 0, just dropped, nor 4, which stays
 
 
@@ -478,33 +492,29 @@ def test_ctre_sim_lets_dropped_places_return_where_no_other_is_left():
         dropped, grown = update(CTRESimultaneous(), layer, 3, seed, [0, 1, 2])
         assert dropped.tolist() == [0, 1, 2]
         assert grown.n_random == 3
-        assert 4 in grown.places
-        seen.add(tuple(grown.places.tolist()))
+        assert 4 in grown.indices
+        seen.add(tuple(grown.indices.tolist()))
     assert seen == {(0, 1, 4), (0, 2, 4), (1, 2, 4)}
 
 
 def test_ctre_wo_random_lets_the_dropped_pair_return():
     _, grown = update(CTREWithoutRandom(), two_connections(), 1, candidates=[0])
-    assert grown.places.tolist() == [0]
+    assert grown.indices.tolist() == [0]
     assert grown.n_random == 0
 
 
 def test_ctre_seq_switches_for_good_after_forty_epochs_in_a_row():
     method = CTRESequential()
     assert method.patience == 40
-    assert CTRESequential(patience=1).switched(
-        Moment(epoch=2, max_epochs=5, longest_stall=1)
-    )
-    before, after = (
-        Moment(epoch=99, max_epochs=500, longest_stall=n) for n in (39, 40)
-    )
-    assert (method.switched(before), method.switched(after)) == (False, True)
-    assert method.search(before) == Search("cosine", "all", "random")
+    assert CTRESequential(patience=1).phase(at(2, 5, longest_stall=1)) == "random"
+    before, after = (at(99, 500, longest_stall=n) for n in (39, 40))
+    assert (method.phase(before), method.phase(after)) == ("similar", "random")
+    assert method.search(before) == Similar("cosine", "all", "random")
     assert method.search(after) is None
     _, grown = update(method, two_connections(), 1, candidates=[5], longest_stall=39)
-    assert (grown.places.tolist(), grown.n_random) == ([5], 0)
+    assert (grown.indices.tolist(), grown.n_random) == ([5], 0)
     seen = {
-        int(update(method, two_connections(), 1, seed, longest_stall=40)[1].places[0])
+        int(update(method, two_connections(), 1, seed, longest_stall=40)[1].indices[0])
         for seed in range(60)
     }
     assert seen == {0, 1, 2, 3, 5}
@@ -512,29 +522,29 @@ def test_ctre_seq_switches_for_good_after_forty_epochs_in_a_row():
 
 def test_the_reversed_orders_begin_at_random():
     abl1, abl2 = make_method("ctre_seq_abl1"), make_method("ctre_seq_abl2")
-    for stall, phase in [(0, True), (39, True), (40, False)]:
-        moment = Moment(epoch=60, max_epochs=500, longest_stall=stall)
-        assert abl1.random_phase(moment) is phase
+    for stall, is_random in [(0, True), (39, True), (40, False)]:
+        point = at(60, 500, longest_stall=stall)
+        assert (abl1.phase(point) == "random") is is_random
     # The update after epoch 250 is the last random one; it opens the epoch with
     # number 250, counted from 0.
-    for epoch, phase in [(1, True), (250, True), (251, False), (499, False)]:
-        moment = Moment(epoch=epoch, max_epochs=500, longest_stall=99)
-        assert abl2.random_phase(moment) is phase
-        later = replace(moment, epoch=epoch + 500, first_epoch=500)
-        assert abl2.random_phase(later) is phase
+    for epoch, is_random in [(1, True), (250, True), (251, False), (499, False)]:
+        point = at(epoch, 500, longest_stall=99)
+        assert (abl2.phase(point) == "random") is is_random
+        later = replace(point, epoch=epoch + 500, first_epoch=500)
+        assert (abl2.phase(later) == "random") is is_random
 
 
 def test_the_first_update_in_index_order_fills_the_first_rows():
     method = CTREWithoutRandom(first_update="index_order")
-    assert method.rewires(0) and not CTREWithoutRandom().rewires(0)
+    assert method.rewires(at(0)) and not CTREWithoutRandom().rewires(at(0))
     # Input 0 to output 0 is dropped and free again; then input 0 to output 1, …
     layer = SparseLayer.from_keys([0, 4], [0.1, 5], [0, 0], n_in=3, n_out=2)
     _, grown = update(method, layer, 1, epoch=0)
-    assert grown.places.tolist() == [0]
+    assert grown.indices.tolist() == [0]
     layer = SparseLayer.from_keys([0, 3, 4], [9, 0.1, 0.2], [0, 0], n_in=3, n_out=2)
     dropped, grown = update(method, layer, 2, epoch=0)
     assert dropped.tolist() == [3, 4]
-    assert grown.places.tolist() == [1, 3]  # input 0 to output 1, input 1 to output 0
+    assert grown.indices.tolist() == [1, 3]  # input 0 to output 1, input 1 to output 0
 
 
 def test_rigl_grows_where_the_gradient_is():
@@ -596,7 +606,8 @@ def test_snip_counts_the_penalty_in():
         row_ids=np.array([0]),
         sample_weight=np.zeros(1, np.float32),
     )
-    begin(progress, data, replace(how, method=SNIP(), alpha=0.1), [3])
+    progress.optimizer.alpha = 0.1
+    begin(progress, data, replace(how, method=SNIP()), [3])
     assert progress.network.layers[0].keys.tolist() == [1, 3, 4]
 
 

@@ -43,7 +43,8 @@ from cofire.search.sample import MOST_BYTES, RARE
 from cofire.search.strategy import ENOUGH_FIRINGS, sample_rows
 from cofire.topology.create import create_network
 from cofire.training.loop import train
-from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.settings import Settings
 from engine_cases import examples, random_network
 from estimator_cases import (
     network_bits,
@@ -1049,6 +1050,10 @@ def in_training(similarity, seed=3):
         restore_best=True,
         n_threads=1,
         similarity=make_similarity(similarity),
+        drop_schedule="constant",
+        augmentation=None,
+        label_smoothing=0.0,
+        input_dropout=0.0,
     )
     return progress, data, settings
 

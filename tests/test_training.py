@@ -12,10 +12,13 @@ from cofire.core.optimizers import SGD, Adam
 from cofire.errors import DivergenceError
 from cofire.methods import Grown, Method, make_method
 from cofire.methods.set import SET
+from cofire.search import Exact
 from cofire.topology.create import create_network
 from cofire.training.loop import train
-from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.record import new_record
 from cofire.training.rewiring import rewire_network
+from cofire.training.settings import Settings
 from estimator_cases import METHODS_ALONE, classes, network_bits, same
 
 SETTINGS = Settings(
@@ -29,6 +32,11 @@ SETTINGS = Settings(
     max_epochs=10,
     restore_best=True,
     n_threads=1,
+    similarity=Exact(),
+    drop_schedule="constant",
+    augmentation=None,
+    label_smoothing=0.0,
+    input_dropout=0.0,
 )
 
 
@@ -68,8 +76,8 @@ class Telling(Method):
 
     epochs: tuple[int, ...] = (1, 3)
 
-    def rewires(self, epoch):
-        return epoch in self.epochs
+    def rewires(self, point):
+        return point.epoch in self.epochs
 
     def drop(self, layer, n, context):
         return layer.keys[:n]
@@ -246,7 +254,8 @@ def test_moments_stay_with_their_connections(optimizer):
             moment[:] = np.arange(1, len(moment) + 1) + 1000 * k
     before = list(progress.network.layers)
     settings = replace(SETTINGS, method=Telling())
-    record = rewire_network(progress, data, settings).record()
+    record = new_record(0, 2, None)
+    rewire_network(progress, data, settings).note(record)
     assert record["replaced"] == [12, 6]
     assert record["random_share"] == [1 / 12, 1 / 6]
     for i, (old, new) in enumerate(zip(before, progress.network.layers, strict=True)):
