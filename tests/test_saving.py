@@ -69,9 +69,9 @@ def arrays(model):
 
 
 def scalars(model):
-    public = {k: v for k, v in vars(model).items() if k.endswith("_")}
-    public = {k: v for k, v in public.items() if not isinstance(v, np.ndarray)}
-    public.pop("network_")
+    names = "n_features_in_ n_iter_ loss_ loss_curve_ history_ seed_ receipt_".split()
+    names += ["validation_scores_", "best_validation_score_", "resumed_after_"]
+    public = {name: getattr(model, name) for name in names}
     progress = dict(vars(model._progress))
     for name in ("network", "best_network", "optimizer"):
         progress.pop(name)

@@ -14,7 +14,6 @@ _BOTH: dict[str, Any] = {
     "drop_fraction": 0.2,
     "solver": "sgd",
     "alpha": 1e-4,
-    "decoupled_decay": False,
     "batch_size": 100,
     "last_batch": "drop",
     "learning_rate": "constant",
@@ -23,7 +22,6 @@ _BOTH: dict[str, Any] = {
     "max_iter": 500,
     "early_stopping": False,
     "restore_best": True,
-    "with_replacement": False,
     "similarity": "exact",
 }
 
@@ -64,7 +62,6 @@ HOUSE: dict[str, Any] = {
     "label_smoothing": 0.05,
     "solver": "sgd",
     "alpha": 5e-4,
-    "decoupled_decay": False,
     "batch_size": 96,
     "last_batch": "train",
     "shuffle": True,
@@ -75,7 +72,6 @@ HOUSE: dict[str, Any] = {
     "max_iter": 500,
     "early_stopping": False,
     "restore_best": False,
-    "with_replacement": False,
     "similarity": "screened",
 }
 """What `method="cofire"` was made with, the same for all kinds of data: docs/method.md.

@@ -27,10 +27,9 @@ from helpers.estimator_cases import (
         {},
         {"solver": "adam"},
         {"nesterovs_momentum": False},
-        {"momentum": 0.0, "decoupled_decay": True},
-        {"solver": "adam", "decoupled_decay": True},
+        {"momentum": 0.0},
     ],
-    ids=["nesterov", "adam", "classical", "plain", "adam-decoupled"],
+    ids=["nesterov", "adam", "classical", "plain"],
 )
 @pytest.mark.parametrize("method", METHODS_ALONE)
 @pytest.mark.parametrize("of", ESTIMATORS)
@@ -113,7 +112,6 @@ def test_warm_start_goes_on_for_as_many_epochs_again(of, method):
     [
         ("sgd", {"learning_rate_init": 0.001}),
         ("sgd", {"alpha": 0.1}),
-        ("sgd", {"decoupled_decay": True}),
         ("sgd", {"momentum": 0.5}),
         ("sgd", {"nesterovs_momentum": False}),
         ("adam", {"learning_rate_init": 0.001}),

@@ -87,9 +87,6 @@ MODELS = {
     "two-outputs": lambda: regressor(3 * X[:, :2] + 100, solver="adam"),
     # how
     "adam": lambda: classifier(solver="adam", learning_rate="cosine"),
-    "plain-sgd": lambda: classifier(
-        nesterovs_momentum=False, momentum=0.5, decoupled_decay=True, method="set"
-    ),
     "tanh-rigl": lambda: classifier(activation="tanh", method="rigl"),
     "leaky-snip": lambda: classifier(activation="leaky_relu", method="snip"),
     "identity-dense": lambda: classifier(activation="identity", method="dense"),
@@ -133,6 +130,9 @@ MODELS = {
     "random-state": lambda: classifier(random_state=np.random.RandomState(3)),
     "preprocessing": lambda: classifier(BINARY, method="static"),
 }
+
+# Models of parameters that are gone: nobody can write them again.
+OLD = {"plain-sgd": "decoupled_decay"}
 
 
 def hexadecimal(array: np.ndarray) -> list:
@@ -225,6 +225,8 @@ def say(text: str) -> None:
 
 
 def main(names: list[str]) -> None:
+    for name in set(names) & OLD.keys():
+        sys.exit(f"{name} cannot be written again: there is no {OLD[name]} any more")
     unknown = [name for name in names if name not in MODELS]
     if unknown:
         sys.exit(f"no such model: {', '.join(unknown)}. Known: {', '.join(MODELS)}")

@@ -7,7 +7,7 @@ from cofire.callbacks import Callback
 
 ESTIMATORS = (SparseMLPClassifier, SparseMLPRegressor)
 # Methods that train without validation data: fit alone and partial_fit go with these.
-METHODS_ALONE = sorted(n for n in METHODS if "validation" not in METHODS[n].needs)
+METHODS_ALONE = sorted(n for n in METHODS if not METHODS[n].needs_validation)
 
 
 def classes(n=150, n_features=12, n_classes=3, seed=0):

@@ -8,9 +8,11 @@ from cofire import engine
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.core.optimizers import SGD
-from cofire.methods import UpdateContext
+from cofire.methods import TrainingPoint, UpdateContext
 from cofire.methods.snip import SNIP
-from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.search import Exact
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -64,15 +66,26 @@ def in_training(seed, method, *, epoch=3, max_neurons=9, n_rows=24, **how):
         max_epochs=10,
         restore_best=True,
         n_threads=1,
+        similarity=Exact(),
+        drop_schedule="constant",
+        augmentation=None,
+        label_smoothing=0.0,
+        input_dropout=0.0,
     )
     for name, value in how.items():
         setattr(progress, name, value)
     return progress, data, settings
 
 
+def at(epoch, max_epochs=10, **how):
+    """Where training stands before this epoch, with one update per epoch."""
+    return TrainingPoint(update=epoch, epoch=epoch, max_epochs=max_epochs, **how)
+
+
 def update(method, layer, n, seed=0, candidates=None, **moment):
     """Drop and grow in one layer: what the trainer does with it."""
     moment = {"epoch": 3, "max_epochs": 10} | moment
+    moment |= {"update": moment["epoch"]}
     context = UpdateContext(seed=seed, layer_index=0, drop_fraction=0.2, **moment)
     dropped = method.drop(layer, n, context)
     if candidates is not None:

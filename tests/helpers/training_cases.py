@@ -8,8 +8,10 @@ from cofire import engine
 from cofire.core.optimizers import SGD
 from cofire.methods import Grown, Method
 from cofire.methods.set import SET
+from cofire.search import Exact
 from cofire.topology.create import create_network
-from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.settings import Settings
 from helpers.estimator_cases import classes
 
 SETTINGS = Settings(
@@ -23,6 +25,11 @@ SETTINGS = Settings(
     max_epochs=10,
     restore_best=True,
     n_threads=1,
+    similarity=Exact(),
+    drop_schedule="constant",
+    augmentation=None,
+    label_smoothing=0.0,
+    input_dropout=0.0,
 )
 
 
@@ -51,8 +58,8 @@ class Telling(Method):
 
     epochs: tuple[int, ...] = (1, 3)
 
-    def rewires(self, epoch):
-        return epoch in self.epochs
+    def rewires(self, point):
+        return point.epoch in self.epochs
 
     def drop(self, layer, n, context):
         return layer.keys[:n]

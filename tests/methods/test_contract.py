@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cofire.core.layer import SparseLayer
 from cofire.core.optimizers import SGD
 from cofire.lab.paper import published
-from cofire.methods import METHODS, Grown, Moment, Search, make_method
+from cofire.methods import METHODS, Grown, Similar, make_method
 from cofire.methods.ctre.ablations import CTREWithoutRandom
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
@@ -22,11 +22,11 @@ from cofire.training.progress import Progress
 from cofire.training.rewiring import rewire_network
 from helpers import naive
 from helpers.estimator_cases import network_bits, same
-from helpers.method_cases import full_network, in_training, two_connections, update
+from helpers.method_cases import at, full_network, in_training, two_connections
 from helpers.training_cases import SETTINGS
 from helpers.training_cases import begin as start
 
-REWIRING = [name for name in sorted(METHODS) if METHODS[name]().rewires(1)]
+REWIRING = [name for name in sorted(METHODS) if METHODS[name]().rewires(at(1))]
 
 seeds = st.integers(0, 2**31 - 1)
 
@@ -63,7 +63,7 @@ def test_the_table_has_every_method_that_the_paper_prints():
 def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
     method = make_method(name, options)
     progress, data, how = in_training(seed, method, epoch=epoch, longest_stall=stall)
-    if not method.rewires(epoch):
+    if not method.rewires(at(epoch)):
         return
     before = progress.network.copy()
 
@@ -99,7 +99,7 @@ def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
             assert not new.weights[~stayed].any()
 
 
-@pytest.mark.parametrize("name", sorted(METHODS))
+@pytest.mark.parametrize("name", REWIRING)
 @given(seed=seeds, options=options())
 @settings(max_examples=15)
 def test_every_method_repeats_itself(name, seed, options):
@@ -135,7 +135,7 @@ def test_every_method_gives_the_same_bits_after_a_resume(name):
     def validate(network):
         return next(scores), 0.0
 
-    patience = {"patience": 3} if "validation" in METHODS[name].needs else {}
+    patience = {"patience": 3} if METHODS[name].needs_validation else {}
     how = replace(SETTINGS, method=METHODS[name](**patience), max_epochs=8)
     through, data = start(validate=validate)
     train(through, data, how, n_epochs=8)
@@ -155,7 +155,7 @@ def test_every_method_gives_the_same_bits_after_a_resume(name):
 
 @pytest.mark.parametrize("name", ["dense", "static", "snip"])
 def test_a_fixed_topology_is_never_rewired(name):
-    assert not any(METHODS[name]().rewires(epoch) for epoch in range(10))
+    assert not any(METHODS[name]().rewires(at(epoch)) for epoch in range(10))
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_fixed_topology_is_never_rewired(name):
     [("rigl", True), ("rigl_uniform", True), ("set", False), ("ctre_sim", False)],
 )
 def test_rigl_rewires_before_the_first_epoch_others_after_it(name, before):
-    assert METHODS[name]().rewires(0) is before
+    assert METHODS[name]().rewires(at(0)) is before
 
 
 def test_dense_stays_full_and_snip_starts_full():
@@ -176,23 +176,18 @@ def test_dense_stays_full_and_snip_starts_full():
 @pytest.mark.parametrize("name", sorted(METHODS))
 def test_a_method_whose_phase_waits_for_validation_says_that_it_needs_it(name):
     method = METHODS[name]()
-    assert method.needs <= {"validation"}
-    moments = [Moment(epoch=3, max_epochs=500, longest_stall=n) for n in (0, 99)]
-    before, after = map(method.random_phase, moments)
-    assert (before != after) == ("validation" in method.needs)
+    before, after = (method.phase(at(3, 500, longest_stall=n)) for n in (0, 99))
+    assert (before != after) is method.needs_validation
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_a_method_switches_at_most_once_and_only_if_it_has_phases(name):
+def test_a_method_has_no_phases_or_two_and_switches_once(name):
     method = METHODS[name]()
-    moments = [
-        Moment(epoch=epoch, max_epochs=500, longest_stall=epoch // 2)
-        for epoch in range(500)
-    ]
-    switched = [method.switched(moment) for moment in moments]
-    has_phases = method.random_phase(moments[0]) is not None
-    assert switched == sorted(switched)  # once, and for good
-    assert any(switched) == has_phases
+    points = [at(epoch, 500, longest_stall=epoch // 2) for epoch in range(500)]
+    phases = [method.phase(point) for point in points]
+    n_switches = sum(a != b for a, b in zip(phases, phases[1:], strict=False))
+    assert n_switches == (phases[0] is not None)
+    assert None not in phases or set(phases) == {None}
 
 
 @pytest.mark.parametrize(
@@ -200,7 +195,11 @@ def test_a_method_switches_at_most_once_and_only_if_it_has_phases(name):
     [
         (np.array([1]), TypeError, "Rogue.grow must return a Grown, got ndarray"),
         (Grown(np.array([1.0]), 0), ValueError, "must return 1 whole .* of float64"),
-        (Grown(np.array([1, 2]), 0), ValueError, "as many places as were dropped"),
+        (
+            Grown(np.array([1, 2]), 0),
+            ValueError,
+            "as many indices as the layer may grow",
+        ),
         (Grown(np.array([1]), 2), ValueError, r"n_random must lie in \[0, 1\], got 2"),
         (Grown(np.array([1]), -1), ValueError, "got -1"),
     ],
@@ -245,35 +244,31 @@ def test_a_search_may_look_at_the_last_rows_of_the_epoch_before(drop_last):
 
 
 def test_what_the_forms_of_ctre_search_for():
-    now = Moment(epoch=400, max_epochs=500)
+    now = at(400, 500)
     names = [name for name in METHODS if name.startswith("ctre_")]
     searches = {name: METHODS[name]().search(now) for name in names}
     for name in ("ctre_sim", "ctre_seq", "ctre_wo_random", "ctre_seq_abl2"):
-        assert searches[name] == Search()
+        assert searches[name] == Similar()
     assert searches["ctre_seq_abl1"] is None  # random until validation stalls
     for name, rows in [("ctre_sample2", 0.5), ("ctre_sample4", 0.25)]:
-        assert searches[name] == Search("cosine", rows)
+        assert searches[name] == Similar("cosine", rows)
     for name, score in [
         ("ctre_sim_lth", "lowest_cosine"),
         ("ctre_sim_hebb", "hebb"),
         ("ctre_seq_hebb", "hebb"),
         ("ctre_sim_euclidean", "euclidean"),
     ]:
-        assert searches[name] == Search(score)
+        assert searches[name] == Similar(score)
 
 
 def test_ctre_searches_from_the_second_epoch_on():
     method = CTREWithoutRandom(first_update="index_order")
-    assert method.search(Moment(epoch=0, max_epochs=10)) is None
-    assert method.search(Moment(epoch=1, max_epochs=10)) == Search()
+    assert method.search(at(0)) is None
+    assert method.search(at(1)) == Similar()
 
 
-def test_static_drops_and_grows_nothing_if_it_is_asked():
-    assert Static().rewires(3) is False
-    dropped, grown = update(Static(), two_connections(), 1)
-    for places in (dropped, grown.places):
-        assert (len(places), places.dtype) == (0, np.int64)
-    assert grown.n_random == 0
+def test_static_never_rewires():
+    assert not any(Static().rewires(at(epoch)) for epoch in (0, 1, 3, 400))
 
 
 def test_only_a_method_that_starts_full_says_how():
@@ -281,7 +276,9 @@ def test_only_a_method_that_starts_full_says_how():
         starts_full = True
 
     network, _, _ = in_training(0, Careless())
-    with pytest.raises(TypeError, match="Careless starts full but does not say begin"):
+    with pytest.raises(
+        TypeError, match=r"Careless has starts_full = True and must define begin"
+    ):
         Careless().begin(network, [], [], seed=0)
     assert Careless().first_batches == SNIP().first_batches == 1
     assert SNIP(batches=3).first_batches == 3

@@ -15,7 +15,7 @@ def test_set_drops_the_smallest_and_may_grow_it_again():
         dropped, grown = update(SET(), layer, 1, seed)
         assert dropped.tolist() == [1]
         assert grown.n_random == 1
-        seen.add(int(grown.places[0]))
+        seen.add(int(grown.indices[0]))
     assert seen == {1, 3}
 
 
@@ -26,4 +26,4 @@ def test_the_signed_rule_drops_a_share_of_either_sign():
     assert update(SET(), layer, 2)[0].tolist() == [5, 6]
     dropped, grown = update(SET(drop_rule="signed"), layer, 2)
     assert dropped.tolist() == [4, 5, 6]  # from -5 to 1.5: one more than two
-    assert len(grown.places) == 3
+    assert len(grown.indices) == 3

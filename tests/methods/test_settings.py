@@ -1,4 +1,4 @@
-"""Settings of methods, searches and moments."""
+"""Settings of methods, searches and points of training."""
 
 import numpy as np
 import pytest
@@ -6,12 +6,20 @@ from scipy.stats import kstest, norm, uniform
 
 from cofire.core.layer import SparseLayer
 from cofire.core.random import stream
-from cofire.methods import Method, Moment, Search, UpdateContext, make_method
+from cofire.methods import (
+    Gradient,
+    Method,
+    Similar,
+    TrainingPoint,
+    UpdateContext,
+    make_method,
+)
 from cofire.methods.ctre.sequential import CTRESequential
 from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
+from helpers.method_cases import at, two_connections, update
 
 
 def test_an_unknown_method_is_named():
@@ -43,7 +51,7 @@ def test_an_option_that_no_method_has_is_refused():
     [
         (lambda: SET(new_values="zeros"), "unknown new_values 'zeros'.*'zero'"),
         (lambda: CTRESimultaneous(score="cosin"), "unknown score 'cosin'"),
-        (lambda: CTRESimultaneous(score="gradient"), "CTRE compares activations"),
+        (lambda: CTRESimultaneous(score="gradient"), "unknown score .*cosine, euclid"),
         (lambda: CTRESimultaneous(rows="next_batch"), "CTRE compares activations"),
         (lambda: CTRESimultaneous(rows="every"), "rows must be one of.*'every'"),
         (lambda: CTRESimultaneous(rows=0.0), r"rows must be .*\(0, 1\].*, got 0.0"),
@@ -67,32 +75,34 @@ def test_rigl_has_no_say_in_its_new_values():
     assert RigL().new_values == "zero"
 
 
-def test_a_method_must_say_where_it_grows():
-    with pytest.raises(TypeError, match="abstract.*grow"):
-        Method()
+def test_a_method_grows_what_it_searched_for_or_must_say_where():
+    _, grown = update(Method(), two_connections(), 1, candidates=[5])
+    assert (grown.indices.tolist(), grown.n_random) == ([5], 0)
+    with pytest.raises(TypeError, match=r"Method must define search\(\) or grow\(\)"):
+        update(Method(), two_connections(), 1)
 
 
-def test_a_moment_is_the_first_fit_without_a_stall_unless_said_otherwise():
-    moment = Moment(epoch=3, max_epochs=10)
-    assert (moment.first_epoch, moment.longest_stall) == (0, 0)
-    context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
+def test_a_point_is_the_first_fit_without_a_stall_by_default():
+    point = at(3)
+    assert (point.first_epoch, point.longest_stall) == (0, 0)
+    context = UpdateContext(seed=5, update=3, epoch=3, max_epochs=10, layer_index=2)
     assert (context.drop_fraction, context.candidates) == (0, None)
 
 
-def test_moments_and_settings_that_all_share_go_by_name():
+def test_points_and_settings_that_all_share_go_by_name():
     for make in (
-        lambda: Moment(3, 10),
-        lambda: UpdateContext(3, 10, seed=5, layer_index=2),
-        lambda: UpdateContext(5, 2, epoch=3, max_epochs=10),
+        lambda: TrainingPoint(3, 3, 10),
+        lambda: UpdateContext(3, 3, 10, seed=5, layer_index=2),
+        lambda: UpdateContext(5, 2, update=3, epoch=3, max_epochs=10),
         lambda: SET("signed"),
     ):
         with pytest.raises(TypeError, match="positional"):
             make()
 
 
-def test_a_context_has_one_stream_per_layer_and_epoch():
-    context = UpdateContext(seed=5, epoch=3, max_epochs=10, layer_index=2)
-    same_stream = stream(5, "grow", layer=2, epoch=3)
+def test_a_context_has_one_stream_per_layer_and_update():
+    context = UpdateContext(seed=5, update=7, epoch=3, max_epochs=10, layer_index=2)
+    same_stream = stream(5, "grow", layer=2, epoch=7)
     assert context.rng("grow").integers(2**63) == same_stream.integers(2**63)
 
 
@@ -129,12 +139,12 @@ def test_the_spread_of_weights_that_differ_little_is_not_rounded_away():
     "rows", ["all", "last_batch", "next_batch", "random_batch", 0.1, 1.0]
 )
 def test_a_search_is_a_value_that_names_its_rows(rows):
-    search = Search("hebb", rows)
+    search = Similar("hebb", rows)
     assert search.rows == rows
-    assert len({search, Search("hebb", rows), Search("cosine", rows)}) == 2
+    assert len({search, Similar("hebb", rows), Similar("cosine", rows)}) == 2
 
 
 @pytest.mark.parametrize("batch", ["next_batch", "random_batch"])
 def test_rigl_searches_the_batch_that_it_was_told(batch):
-    now = Moment(epoch=3, max_epochs=10)
-    assert RigL(batch=batch).search(now) == Search("gradient", batch, "random")
+    now = at(3)
+    assert RigL(batch=batch).search(now) == Gradient(batch)

@@ -39,7 +39,8 @@ def test_snip_counts_the_penalty_in():
         row_ids=np.array([0]),
         sample_weight=np.zeros(1, np.float32),
     )
-    begin(progress, data, replace(how, method=SNIP(), alpha=0.1), [3])
+    progress.optimizer.alpha = 0.1
+    begin(progress, data, replace(how, method=SNIP()), [3])
     assert progress.network.layers[0].keys.tolist() == [1, 3, 4]
 
 

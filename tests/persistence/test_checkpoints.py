@@ -138,7 +138,7 @@ def test_another_fit_starts_anew_and_says_so(tmp_path, name):
     cut_off(model(tmp_path), 3)
     before = {path: path.read_bytes() for path in tmp_path.rglob("epoch-*.cofire")}
     other = model(tmp_path, **parameters)
-    with pytest.warns(UserWarning, match="starts anew"):
+    with pytest.warns(UserWarning, match="starts from scratch"):
         other.fit(**data)
     assert other.resumed_after_ == 0
     assert len(list(tmp_path.iterdir())) == 2

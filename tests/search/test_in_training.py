@@ -12,7 +12,8 @@ from cofire.saving import save
 from cofire.search import SIMILARITIES, Deck, Exact, make_similarity, screened
 from cofire.topology.create import create_network
 from cofire.training.loop import train
-from cofire.training.progress import Progress, Settings, TrainingData
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.settings import Settings
 from helpers import naive
 from helpers.estimator_cases import network_bits, same, same_training
 from helpers.similarity_cases import many_rows, model, of_every_mode
@@ -130,6 +131,10 @@ def in_training(similarity, seed=3):
         restore_best=True,
         n_threads=1,
         similarity=make_similarity(similarity),
+        drop_schedule="constant",
+        augmentation=None,
+        label_smoothing=0.0,
+        input_dropout=0.0,
     )
     return progress, data, settings
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare, kstest
 
-from cofire.topology.create import create_network, initial_weights, random_places
-from cofire.topology.density import draws_per_layer
+from cofire.topology.create import create_network, initial_weights
+from cofire.topology.indices import distinct
 
 
 def create(sizes, counts, init="normal", **how):
@@ -31,11 +31,11 @@ def test_a_network_has_exactly_the_counts_it_was_given(data, seed):
 
 
 @pytest.mark.parametrize("n", [2, 4])
-def test_random_places_are_uniform(n):
+def test_random_indices_are_uniform(n):
     rng = np.random.default_rng(0)
     counts = dict.fromkeys(itertools.combinations(range(6), n), 0)
     for _ in range(200 * len(counts)):
-        counts[tuple(random_places(2, 3, n, rng).tolist())] += 1
+        counts[tuple(distinct(6, n, rng).tolist())] += 1
     assert chisquare(list(counts.values())).pvalue > 0.001
 
 
@@ -60,7 +60,7 @@ def test_a_nearly_full_layer_draws_what_is_missing():
     n = 999_990
     tracemalloc.start()
     try:
-        places = random_places(1000, 1000, n, np.random.default_rng(0))
+        places = distinct(10**6, n, np.random.default_rng(0))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -126,21 +126,3 @@ def test_more_connections_than_places_are_refused():
         create([3, 2], [7])
     with pytest.raises(ValueError, match="shorter"):
         create([3, 2, 1], [2])
-
-
-def test_drawing_with_replacement_loses_what_is_drawn_twice():
-    # Madelon, n = 100, epsilon = 5: about 5,000 connections, not 5,200.
-    sizes = [500, 100, 100, 100, 2]
-    draws = draws_per_layer(sizes, 5)
-    assert draws == [3000, 1000, 1000, 510]
-    total = []
-    for seed in range(200):
-        network = create(sizes, draws, seed=seed, with_replacement=True)
-        network.check()
-        total.append(network.n_connections)
-    expected = sum(
-        a * b * (1 - (1 - 1 / (a * b)) ** k)
-        for a, b, k in zip(sizes[:-1], sizes[1:], draws, strict=True)
-    )
-    assert round(expected) == 5000
-    assert abs(np.mean(total) - expected) < 4 * np.std(total) / np.sqrt(200)

@@ -13,6 +13,7 @@ from cofire.core.optimizers import SGD, Adam
 from cofire.methods import Grown, make_method
 from cofire.methods.set import SET
 from cofire.training.loop import train
+from cofire.training.record import new_record
 from cofire.training.rewiring import rewire_network
 from helpers.estimator_cases import METHODS_ALONE, network_bits, same
 from helpers.training_cases import SETTINGS, Telling, begin
@@ -50,7 +51,8 @@ def test_moments_stay_with_their_connections(optimizer):
             moment[:] = np.arange(1, len(moment) + 1) + 1000 * k
     before = list(progress.network.layers)
     settings = replace(SETTINGS, method=Telling())
-    record = rewire_network(progress, data, settings).record()
+    record = new_record(0, 2, None)
+    rewire_network(progress, data, settings).note(record)
     assert record["replaced"] == [12, 6]
     assert record["random_share"] == [1 / 12, 1 / 6]
     for i, (old, new) in enumerate(zip(before, progress.network.layers, strict=True)):

@@ -12,12 +12,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from cofire.methods import METHODS, make_method
+from cofire.methods import METHODS, TrainingPoint, make_method
 from cofire.topology.rewire import rewire
 from cofire.training.rewiring import rewire_network
 from helpers.method_cases import in_training
 
-REWIRING = sorted(name for name in METHODS if METHODS[name]().rewires(1))
+AT_1 = TrainingPoint(update=1, epoch=1, max_epochs=10)
+REWIRING = sorted(name for name in METHODS if METHODS[name]().rewires(AT_1))
 
 
 class Programs(RuleBasedStateMachine):

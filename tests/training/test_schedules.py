@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cofire.training.schedules import (
     DROP_SCHEDULES,
-    SCHEDULES,
+    RATE_SCHEDULES,
     drop_fraction,
     learning_rate,
 )
@@ -16,13 +16,13 @@ losses = st.lists(st.floats(0.01, 10), max_size=30)
 rates = st.floats(1e-6, 10)
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", RATE_SCHEDULES)
 @given(initial=rates, max_epochs=st.integers(1, 50))
 def test_every_schedule_begins_with_the_initial_rate(schedule, initial, max_epochs):
     assert learning_rate(schedule, initial, 0, max_epochs, []) == initial
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("schedule", RATE_SCHEDULES)
 @given(initial=rates, past=losses, max_epochs=st.integers(1, 50))
 def test_no_schedule_ever_rises(schedule, initial, past, max_epochs):
     course = [
@@ -67,7 +67,7 @@ def test_the_estimator_trains_with_the_schedule_it_was_given():
     X, y = classes()
     how = {"max_iter": 5, "learning_rate_init": 0.1}
     constant, cosine, adaptive = (
-        small(learning_rate=name, **how).fit(X, y) for name in SCHEDULES
+        small(learning_rate=name, **how).fit(X, y) for name in RATE_SCHEDULES
     )
     assert [r["learning_rate"] for r in constant.history_] == [0.1] * 5
     assert [r["learning_rate"] for r in cosine.history_] == pytest.approx(

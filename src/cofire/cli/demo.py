@@ -137,7 +137,7 @@ class _Board:
         best = {"validation": 0.0, "test": 0.0}
 
         class Row(Callback):
-            def on_epoch_end(self, progress: Any, record: dict[str, Any]) -> None:
+            def on_epoch_end(self, progress: Any, record: Any) -> None:
                 if record["stalled_epochs"] == 0:
                     best["validation"] = record["validation_score"]
                     best["test"] = monitor.scores[-1]

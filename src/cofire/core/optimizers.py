@@ -1,9 +1,10 @@
 """SGD and Adam: settings, and the state that stays aligned with the connections."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,30 +26,33 @@ class LayerState:
 
 
 @dataclass
-class Optimizer:
+class Optimizer(ABC):
     """What SGD and Adam share: the learning rate, the decay, and their moments.
 
-    `alpha` is lambda in lambda / 2 * ||W||^2, over weights and not biases. With
-    `decoupled_decay` every step instead takes the share `alpha` off weights and biases,
-    whatever the learning rate (as the SciPy implementation of SET does).
+    `alpha` is lambda in lambda / 2 * ||W||^2, over weights and not biases.
     """
 
     kind: ClassVar[str]
     n_moments: ClassVar[int]
+    non_negative_moments: ClassVar[tuple[int, ...]] = ()
 
     learning_rate: float = 0.01
     alpha: float = 1e-4
-    decoupled_decay: bool = False
     steps_done: int = field(default=0, init=False)
     state: list[LayerState] = field(default_factory=list, init=False, repr=False)
+
+    @classmethod
+    @abstractmethod
+    def from_parameters(cls, parameters: Any) -> Self:
+        """Take the settings from the parameters of an estimator."""
 
     def start(self, network: SparseNetwork) -> None:
         """Begin from rest: all moments zero."""
         self.steps_done = 0
         self.state = [
             LayerState(
-                [np.zeros(layer.nnz, np.float32) for _ in range(self.n_moments)],
-                [np.zeros(layer.n_out, np.float32) for _ in range(self.n_moments)],
+                [np.zeros_like(layer.weights) for _ in range(self.n_moments)],
+                [np.zeros_like(layer.bias) for _ in range(self.n_moments)],
             )
             for layer in network.layers
         ]
@@ -77,7 +81,6 @@ class Optimizer:
         return {
             "learning_rate": self.learning_rate,
             "alpha": self.alpha,
-            "decoupled_decay": self.decoupled_decay,
         }
 
 
@@ -89,6 +92,15 @@ class SGD(Optimizer):
     n_moments = 1
     momentum: float = 0.9
     nesterov: bool = True
+
+    @classmethod
+    def from_parameters(cls, parameters: Any) -> Self:
+        return cls(
+            learning_rate=parameters.learning_rate_init,
+            alpha=parameters.alpha,
+            momentum=parameters.momentum,
+            nesterov=parameters.nesterovs_momentum,
+        )
 
     def settings(self) -> dict[str, float | bool]:
         return super().settings() | {
@@ -103,9 +115,20 @@ class Adam(Optimizer):
 
     kind = "adam"
     n_moments = 2
+    non_negative_moments = (1,)  # a mean of squares
     beta_1: float = 0.9
     beta_2: float = 0.999
     epsilon: float = 1e-8
+
+    @classmethod
+    def from_parameters(cls, parameters: Any) -> Self:
+        return cls(
+            learning_rate=parameters.learning_rate_init,
+            alpha=parameters.alpha,
+            beta_1=parameters.beta_1,
+            beta_2=parameters.beta_2,
+            epsilon=parameters.adam_epsilon,
+        )
 
     def settings(self) -> dict[str, float | bool]:
         return super().settings() | {
@@ -113,3 +136,7 @@ class Adam(Optimizer):
             "beta_2": self.beta_2,
             "epsilon": self.epsilon,
         }
+
+
+OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam}
+"""The solvers there are."""

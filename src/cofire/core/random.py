@@ -52,11 +52,6 @@ def _word(name: str, value: int, bits: int) -> int:
     return value
 
 
-def normal(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw n float32 numbers from N(0, 1)."""
-    return rng.standard_normal(n, dtype=np.float32)
-
-
 def uniform(n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw n float32 numbers from U(-1, 1)."""
     return 2 * rng.random(n, dtype=np.float32) - 1

@@ -1,11 +1,11 @@
-"""How a topology changes: one small file a method, one row in this table."""
+"""How a topology changes: one small file per method, one row in this table."""
 
 from dataclasses import fields
 from typing import Any
 
 from cofire.errors import unknown_name
 from cofire.methods.cofire import Cofire
-from cofire.methods.contract import Grown, Method, Moment, Search, UpdateContext
+from cofire.methods.contract import Grown, Method, TrainingPoint, UpdateContext
 from cofire.methods.ctre.ablations import (
     CTRESample2,
     CTRESample4,
@@ -20,6 +20,7 @@ from cofire.methods.ctre.ablations import (
 from cofire.methods.ctre.sequential import CTRESequential
 from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.dense import Dense
+from cofire.methods.requests import Correlated, Gradient, Search, Similar
 from cofire.methods.rigl import RigL, RigLUniform
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
@@ -28,10 +29,13 @@ from cofire.methods.table import MethodTable
 
 __all__ = [
     "METHODS",
+    "Correlated",
+    "Gradient",
     "Grown",
     "Method",
-    "Moment",
     "Search",
+    "Similar",
+    "TrainingPoint",
     "UpdateContext",
     "make_method",
 ]
@@ -78,9 +82,9 @@ def make_method(method: str | Method, options: dict[str, Any] | None = None) -> 
                 "that brings its own settings; options go with a method's name"
             )
         return method
-    if method not in METHODS:
+    known = METHODS.get(method)
+    if known is None:
         raise unknown_name("method", method, METHODS)
-    known = METHODS[method]
     if not isinstance(options, dict | None):
         raise TypeError(f"method_options must be a dict or None, got {options!r}")
     options = options or {}

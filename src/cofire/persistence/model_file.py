@@ -12,6 +12,8 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from os import PathLike
 from typing import Any, NamedTuple
@@ -19,16 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cofire.errors import ModelFormatError
-from cofire.persistence.values import canonical
+from cofire.persistence.values import Document, canonical
 
 FORMAT = 1
 Path = str | PathLike[str]
-Document = dict[str, Any]
 
 _KEY = "cofire"  # one key only: safetensors keeps several in no fixed order
 _MAX_HEADER = 100_000_000  # safetensors' own limit
 _DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
 _ENTRY = {"dtype", "shape", "data_offsets"}
+_MALFORMED = (
+    *(ValueError, TypeError, LookupError),
+    *(AttributeError, OverflowError, RecursionError),
+)
 
 
 def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> None:
@@ -97,6 +102,17 @@ def reason(error: Exception) -> str:
     """What an error says, cut short: part of it may come from a file."""
     text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return text if len(text) <= 300 else f"{text[:300]} ..."
+
+
+@contextmanager
+def malformed_is(path: Path) -> Iterator[None]:
+    """Turn whatever a malformed document leads to into a ModelFormatError."""
+    try:
+        yield
+    except _MALFORMED as error:
+        raise ModelFormatError(
+            f"{path}: not a whole cofire model: {reason(error)}"
+        ) from error
 
 
 class _Place(NamedTuple):

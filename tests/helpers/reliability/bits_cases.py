@@ -82,7 +82,7 @@ def trained(how, kind="float32", **more):
     """The fitted model; with validation data where its method needs them."""
     X, y = data(how[-1], kind)
     val = {}
-    if "validation" in METHODS[how[0]].needs:
+    if METHODS[how[0]].needs_validation:
         val = {"X_val": X[:100], "y_val": y[:100]}
     return model(*how, **more).fit(X, y, **val)
 

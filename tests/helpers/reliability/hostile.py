@@ -133,12 +133,16 @@ def outcome(use, given):
             return error
 
 
+NOT_COMPARED = ("network_", "history_", "receipt_", "coefs_", "intercepts_")
+
+
 def state(model):
     """All that a model knows, to the bit."""
     learnt = {
-        name: copy.deepcopy(value)
-        for name, value in vars(model).items()
-        if name.endswith("_") and name not in ("network_", "history_", "receipt_")
+        name: copy.deepcopy(getattr(model, name))
+        for name in dir(model)
+        if name.endswith("_") and name[0] != "_" and name not in NOT_COMPARED
+        if hasattr(model, name)
     }
     return learnt, network_bits(model.network_.copy()), model.predict(WHOLE)
 

@@ -117,7 +117,7 @@ class Trial:
         except NotFittedError:
             assert before is None, where
             return
-        assert vars(model).keys() >= FITTED, where
+        assert all(hasattr(model, name) for name in FITTED), where
         if model.n_features_in_ == 5:
             assert fingerprint(model, self.X[:, :5]) == before, where
             return

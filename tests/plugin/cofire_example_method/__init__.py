@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cofire.methods import Grown, Method, Search
+from cofire.methods import Grown, Method, Similar
 from cofire.topology.select import random_absent
 
 
@@ -23,12 +23,12 @@ class Cooling(Method):
         if not self.half_life > 0:
             raise ValueError(f"half_life must be above 0, got {self.half_life!r}")
 
-    def search(self, moment):
-        """Look for the places whose neurons fire most alike, on one batch."""
-        return Search("cosine", rows="random_batch")
+    def search(self, point):
+        """Look for the pairs of neurons that fire most alike, on one batch."""
+        return Similar("cosine", rows="random_batch")
 
     def grow(self, layer, dropped, n, context):
-        """Choose n places: by chance ever fewer, alike ever more."""
+        """Choose n connections: ever fewer at random, ever more alike."""
         n_random = round(n * 0.5 ** (context.epoch / self.half_life))
         rng = context.rng("grow")
         alike = np.sort(rng.choice(context.candidates, n - n_random, replace=False))
