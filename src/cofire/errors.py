@@ -3,6 +3,8 @@
 import difflib
 from collections.abc import Collection, Sequence
 
+__all__ = ["DivergenceError", "ModelFormatError"]
+
 
 class DivergenceError(ValueError):
     """Training left the finite numbers; the last finite network was kept."""

@@ -9,6 +9,8 @@ known, where the paper leaves them open from its authors' programs; they are no 
 
 from typing import Any
 
+__all__ = ["HOUSE", "MASKED", "SPARSE"]
+
 _BOTH: dict[str, Any] = {
     "activation": "relu",
     "drop_fraction": 0.2,

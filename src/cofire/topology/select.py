@@ -5,7 +5,14 @@ import numpy as np
 from cofire.core.layer import SparseLayer
 from cofire.topology.indices import distinct, merge, without
 
-DROP_RULES = ("magnitude", "signed")
+__all__ = [
+    "closest_to_zero",
+    "first_absent",
+    "largest",
+    "random_absent",
+    "random_others",
+    "smallest_magnitude",
+]
 
 
 def smallest_magnitude(
