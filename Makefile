@@ -31,7 +31,7 @@ help:
 	@echo "make coverage     how much of the Python code the tests run"
 	@echo "make mutate       small mistakes in the code: do the tests find them?"
 	@echo "make golden       renew the stored bits of models and proofs, after a change of them"
-	@echo "make lint         ruff and mypy"
+	@echo "make lint         ruff, mypy, and which package imports which"
 	@echo "make format       ruff and, where it is installed, clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
 	@echo "make sanitize     the native tests with the sanitizers for memory, undefined"
@@ -82,6 +82,7 @@ lint: .venv-test/ready
 	.venv-test/bin/ruff check .
 	.venv-test/bin/ruff format --check .
 	.venv-test/bin/mypy
+	PYTHONPATH=src .venv-test/bin/lint-imports --no-cache --no-logo
 
 format: .venv-test/ready
 	.venv-test/bin/ruff check --fix .

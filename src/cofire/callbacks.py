@@ -9,6 +9,15 @@ from cofire.training.progress import Progress
 from cofire.training.record import EpochRecord
 from cofire.training.rewiring import Rewiring
 
+__all__ = [
+    "Callback",
+    "Checkpoint",
+    "EarlyStopping",
+    "Monitor",
+    "ProgressDisplay",
+    "RewiringStudy",
+]
+
 
 class Callback:
     """Is called before training, after each epoch and at the end.

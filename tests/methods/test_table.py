@@ -114,8 +114,8 @@ def write_dist_info(folder, package, points):
 
 def use(monkeypatch, table):
     """Let all of cofire look into this table."""
-    for module in ("cofire.methods", "cofire.saving", "cofire.estimators.parameters"):
-        monkeypatch.setattr(f"{module}.METHODS", table)
+    for module in ("methods", "saving", "estimators.plan", "estimators.description"):
+        monkeypatch.setattr(f"cofire.{module}.METHODS", table)
 
 
 def new_table():

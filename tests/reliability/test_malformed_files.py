@@ -26,7 +26,7 @@ DEEP_REASONS = (
     "tensor has not as many bytes as its shape",
     "not a cofire a key stands twice",
     "not a whole cofire layer indptr must start at",
-    "not a whole cofire layer indptr must never fall",
+    "not a whole cofire layer indptr must not decrease",
     "not a whole cofire layer indptr must end at the number of indices",
     "not a whole cofire layer indices must lie in",
     "not a whole cofire layer indices must be sorted within each neuron",

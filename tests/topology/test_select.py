@@ -91,7 +91,7 @@ def test_random_absent_can_fill_a_layer_but_not_more(layer, seed):
     drawn = random_absent(layer, n_free, np.random.default_rng(seed))
     every = set(range(layer.n_in * layer.n_out))
     assert set(drawn.tolist()) == every - naive.places(layer)
-    with pytest.raises(ValueError, match=f"only {n_free} places are free"):
+    with pytest.raises(ValueError, match=f"only {n_free} indices are free"):
         random_absent(layer, n_free + 1, np.random.default_rng(seed))
 
 

@@ -137,7 +137,7 @@ def test_a_rewiring_that_finds_no_memory_changes_nothing(monkeypatch):
         (
             Grown(np.arange(12), 0),
             ValueError,
-            "grown: place . still has its connection",
+            "grown: the connection with index . still exists",
         ),
     ],
     ids=str,

@@ -1,4 +1,4 @@
-"""The layers in a row, their shapes, their counts."""
+"""A network: its layers in order, their shapes and counts."""
 
 from dataclasses import dataclass
 
@@ -38,9 +38,9 @@ class SparseNetwork:
 
     @property
     def density(self) -> float:
-        """Share of all places that hold a connection."""
-        places = sum(layer.n_in * layer.n_out for layer in self.layers)
-        return self.n_connections / places
+        """Fraction of all possible connections that exist."""
+        possible = sum(layer.n_in * layer.n_out for layer in self.layers)
+        return self.n_connections / possible
 
     @property
     def is_full(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where random numbers come from: counter-based streams, nothing global."""
+"""Random numbers: counter-based streams, nothing global."""
 
 import operator
 

@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
+from cofire.core.layer import SparseLayer
 from cofire.errors import unknown_name
 from cofire.methods.cofire import Cofire
 from cofire.methods.contract import Grown, Method, TrainingPoint, UpdateContext
@@ -26,6 +27,7 @@ from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
 from cofire.methods.static import Static
 from cofire.methods.table import MethodTable
+from cofire.methods.update import TopologyUpdate, update_topology
 
 __all__ = [
     "METHODS",
@@ -35,9 +37,12 @@ __all__ = [
     "Method",
     "Search",
     "Similar",
+    "SparseLayer",
+    "TopologyUpdate",
     "TrainingPoint",
     "UpdateContext",
     "make_method",
+    "update_topology",
 ]
 
 METHODS = MethodTable(
@@ -82,9 +87,9 @@ def make_method(method: str | Method, options: dict[str, Any] | None = None) -> 
                 "that brings its own settings; options go with a method's name"
             )
         return method
-    known = METHODS.get(method)
-    if known is None:
+    if method not in METHODS:
         raise unknown_name("method", method, METHODS)
+    known = METHODS[method]
     if not isinstance(options, dict | None):
         raise TypeError(f"method_options must be a dict or None, got {options!r}")
     options = options or {}

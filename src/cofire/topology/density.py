@@ -1,4 +1,4 @@
-"""How many connections a layer gets: from epsilon or from a density, with caps."""
+"""How many connections a layer gets: from epsilon or from a density, with limits."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -34,7 +34,7 @@ def full_counts(sizes: Sequence[int]) -> list[int]:
 
 
 def counts_for_density(sizes: Sequence[int], density: float) -> list[int]:
-    """Share round(density * places) connections among the layers as epsilon would.
+    """Distribute round(density * n) of n possible connections as epsilon would.
 
     The total is exact. What a full layer cannot take goes to the others, and every
     layer gets at least one connection.

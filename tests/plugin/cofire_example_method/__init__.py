@@ -1,4 +1,4 @@
-"""Cooling: grow at random at first, and ever more where neurons fire alike."""
+"""Cooling: grow at random at first, then more and more where neurons fire alike."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,10 @@ from cofire.topology.select import random_absent
 
 @dataclass(frozen=True)
 class Cooling(Method):
-    """Chance explores while training is young; similarity has the last word.
+    """Random growth explores while training is young; later, similarity decides.
 
-    half_life: after so many epochs half of the new connections grow at random, after
-    as many again a quarter.
+    half_life: after this many epochs half of the new connections are random, after
+    twice as many a quarter.
     """
 
     half_life: float = 20.0
@@ -28,7 +28,7 @@ class Cooling(Method):
         return Similar("cosine", rows="random_batch")
 
     def grow(self, layer, dropped, n, context):
-        """Choose n connections: ever fewer at random, ever more alike."""
+        """Choose n connections: fewer and fewer at random."""
         n_random = round(n * 0.5 ** (context.epoch / self.half_life))
         rng = context.rng("grow")
         alike = np.sort(rng.choice(context.candidates, n - n_random, replace=False))
