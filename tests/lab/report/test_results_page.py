@@ -29,15 +29,20 @@ def no_plotly(monkeypatch):
 
 
 class Reader(HTMLParser):
-    """Collects attributes, cells of tables by row, text; all tags must be closed."""
+    """Collects attributes, rows of cells, items of lists, and the text of the page.
+
+    In the text, words of different elements never touch. All tags must be closed.
+    """
 
     VOID = {"meta", "br", "input"}
 
     def __init__(self, page):
         super().__init__()
-        self.open, self.attributes, self.rows, self.text = [], [], [], ""
+        self.open, self.attributes, self.rows, self.items = [], [], [], []
+        self.words = []
         self.feed(page)
         assert self.open == []
+        self.text = " ".join(self.words)
 
     def handle_starttag(self, tag, attributes):
         self.attributes += attributes
@@ -47,15 +52,19 @@ class Reader(HTMLParser):
             self.rows.append([])
         if tag in ("td", "th"):
             self.rows[-1].append("")
+        if tag == "li":
+            self.items.append("")
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
         if self.open[-1:] not in (["script"], ["style"]):
-            self.text += data
+            self.words += data.split()
             if {"td", "th"} & set(self.open):
                 self.rows[-1][-1] += data
+            if "li" in self.open:
+                self.items[-1] += data
 
 
 def script_data(page):
@@ -71,9 +80,10 @@ def small(**changes):
 def test_the_page_says_what_was_run(no_plotly):
     results = small()
     reader = Reader(results_page(results, tables(), missing=["table 8", "a < b"]))
-    text = " ".join(reader.text.split())
+    text = reader.text
     assert "12 runs of 2 methods on 2 data sets" in text
-    assert "Not run yet: 2 entriestable 8a < b" in text
+    assert "Not run yet: 2 entries" in text
+    assert ["table 8", "a < b"] == reader.items
     assert "x86_64_v4, 2 cores" in text and "somewhere" not in text
     assert "{{" not in text
     scores = [r.score for r in results if r.run.data == "mnist" and r.run.epsilon]
@@ -243,7 +253,7 @@ def test_r2_is_a_number_with_its_name(no_plotly):
     quantities = [of_score(run, -0.1 * run.seed, task="regression") for run in runs]
     page = results_page(quantities)
     reader = Reader(page)
-    assert "A score is R² of the test rows" in " ".join(reader.text.split())
+    assert "A score is R² of the test rows" in reader.text
     assert [row[2] for row in reader.rows if len(row) == 9] == ["R²", "-0.200 ± 0.100"]
     assert "accuracy" not in reader.text
     data = script_data(page)
@@ -382,6 +392,10 @@ COLUMN = (
     ".map(row => row.cells[{}].textContent)"
 )
 CHART = "document.querySelector('#curve-chart {}')"
+HOVERED = (
+    "[...document.querySelectorAll('#curve-chart .hoverlayer text')]"
+    ".map(line => line.textContent).filter(text => text)"
+)
 
 
 def open_page(browser, address, **window):
@@ -397,7 +411,8 @@ def pick(browser, name, number):
     )
 
 
-def hover_text(browser):
+def hover_lines(browser):
+    """What the box at the pointer says, line by line."""
     browser.evaluate(CHART.format("").replace(" ')", "')") + ".scrollIntoView()")
     x, y, width, height = browser.evaluate(
         f"(r => [r.x, r.y, r.width, r.height])"
@@ -407,8 +422,8 @@ def hover_text(browser):
     for step in range(100):
         browser.move(x + width / 2 + step % 2, y + height / 2)
         time.sleep(0.05)
-        if text := browser.evaluate(CHART.format(".hoverlayer") + ".textContent"):
-            return text
+        if lines := browser.evaluate(HOVERED):
+            return lines
     raise AssertionError("no text appeared")
 
 
@@ -446,11 +461,12 @@ def test_a_click_or_a_key_sorts_a_table_by_its_numbers(browser, address):
 
 def test_curves_tell_their_values_to_the_pointer(browser, address):
     open_page(browser, address)
-    text = hover_text(browser)
-    assert re.search(
-        r"epoch \d+CTRE_sim : \d\d\.\d % \(\d\d\.\d % to \d\d\.\d %\)", text
-    )
-    assert "Dense" in text
+    lines = hover_lines(browser)
+    lines = "\n".join(lines)
+    assert re.search(r"^epoch \d+$", lines, re.MULTILINE)
+    shown = r"^CTRE_sim ?: \d\d\.\d % \(\d\d\.\d % to \d\d\.\d %\)$"
+    assert re.search(shown, lines, re.MULTILINE)
+    assert "Dense" in lines
     pick(browser, "data", 1)
     pick(browser, "x", 2)
     pick(browser, "y", 2)
