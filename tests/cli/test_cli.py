@@ -256,7 +256,7 @@ def ignored():
             signal.raise_signal(signal.SIGINT)
 
     Dies()
-    for _ in range(1000):
+    for _ in range(60_000):  # it comes soon, but on a busy machine not at once
         time.sleep(0.001)
 
 

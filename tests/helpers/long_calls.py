@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from cofire import engine
+from cofire.engine import _native
 from helpers.engine_cases import Case, random_network
 from helpers.engine_checks import all_bits
 
@@ -59,7 +60,7 @@ def train_long(optimizer, batch_size, n_threads):
     if n_steps > 0:
         train()
     assert all_bits(case.network, case.optimizer) == after
-    sys.stdout.write(f"{n_steps} steps\n")
+    sys.stdout.write(f"{n_steps} of {4_000_000 // batch_size} steps\n")
 
 
 def predict_long(n_threads):
@@ -68,4 +69,14 @@ def predict_long(n_threads):
         np.random.default_rng(0), (1000, 1000, 1), densities=[1, 1]
     )
     rows = engine.Rows(scipy.sparse.csr_array((400_000, 1000), dtype=np.float32))
+    outputs, native = [], _native.predict
+
+    def predict(*, out, **more):
+        out[:] = np.nan
+        outputs.append(out)
+        return native(out=out, **more)
+
+    _native.predict = predict
     ends_early(lambda: engine.predict(network, rows, n_threads=n_threads))
+    n_done = int(np.isfinite(outputs[0]).all(axis=1).sum())
+    sys.stdout.write(f"{n_done} of {len(rows)} rows\n")

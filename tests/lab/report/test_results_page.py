@@ -299,10 +299,7 @@ def test_a_large_campaign_is_a_small_page(no_plotly):
         for seed in range(r.run.seed, 14, 2)
     ]
     assert len(many) == 2100 and len(by_cell(many)) == 150
-    start = time.process_time()
-    page = results_page(many)
-    assert len(page.encode()) < 6e6
-    assert time.process_time() - start < 30
+    assert len(results_page(many).encode()) < 6e6
 
 
 def test_without_plotly_the_error_says_what_to_install(monkeypatch):
