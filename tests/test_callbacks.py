@@ -32,6 +32,7 @@ from helpers.estimator_cases import (
     same_training,
     small,
 )
+from helpers.needs import needs_package
 
 
 class Diary(Callback):
@@ -281,7 +282,7 @@ def test_two_fits_may_show_themselves_at_once(capsys):
 
 @pytest.fixture
 def theirs():
-    return pytest.importorskip("sklearn.callback")
+    return needs_package("sklearn.callback", "pip install 'scikit-learn>=1.9'")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from cofire.data import load
 from cofire.data.prepare import paper_data, paper_rows
 from cofire.data.preprocess import Preprocessing
 from cofire.data.tables import Reading, Table, read_table, task_of
+from helpers.needs import needs_package
 
 
 def fruit(n=60, seed=0, gaps=True):
@@ -108,7 +109,7 @@ def test_separators(tmp_path):
 
 
 def test_parquet(tmp_path):
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    needs_package("pyarrow", "pip install cofire[data]")
     fruit().to_parquet(tmp_path / "a.parquet")
     table = read_table(tmp_path / "a.parquet")
     assert table.target == "kind" and table.X.shape == (60, 4)

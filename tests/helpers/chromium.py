@@ -2,15 +2,15 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 from fcntl import F_DUPFD_CLOEXEC, fcntl
 from select import select
 
-NAMES = "chromium", "chromium-browser", "google-chrome", "chrome"
-EXECUTABLE = next(filter(None, map(shutil.which, NAMES)), None)
+from helpers.needs import needs_tool
+
+OTHER_NAMES = "chromium-browser", "google-chrome", "chrome"
 
 # Chromium reads commands from file 3 and answers in file 4.
 LAUNCH = """
@@ -33,10 +33,15 @@ FLAGS = [
 ]
 
 
+def find_chromium():
+    """The path of the program."""
+    return needs_tool("chromium", "apt-get install chromium", *OTHER_NAMES)
+
+
 class Chromium:
     """A browser with one tab. `events` are all that it told, as (name, parameters)."""
 
-    def __init__(self, profile, seconds=60):
+    def __init__(self, executable, profile, seconds=60):
         self.seconds, self.events = seconds, []
         self.buffer, self.number, self.session = b"", 0, {}
         ends = [*os.pipe(), *os.pipe()]
@@ -46,7 +51,7 @@ class Chromium:
             os.close(end)
         commands, self.writer, self.reader, answers = far
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LAUNCH, str(commands), str(answers), EXECUTABLE]
+            [sys.executable, "-c", LAUNCH, str(commands), str(answers), executable]
             + [*FLAGS, f"--user-data-dir={profile}", "about:blank"],
             pass_fds=(commands, answers),
             stdin=subprocess.DEVNULL,

@@ -20,6 +20,7 @@ from cofire.methods.set import SET
 from cofire.methods.table import GROUP, MethodTable
 from helpers.estimator_cases import METHODS_ALONE, classes, small
 from helpers.markdown import python_blocks
+from helpers.needs import missing
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-method.md"
 PLUGIN = Path(__file__).parents[1] / "plugin"
@@ -29,10 +30,14 @@ TOML = (PLUGIN / "pyproject.toml").read_text(encoding="utf-8")
 
 # ---- the example, installed ----------------------------------------------------------
 
-installed = pytest.mark.skipif(
-    "cooling" not in METHODS,
-    reason="the package in tests/plugin is not installed here; `make test` does it",
-)
+
+@pytest.fixture
+def example_is_installed():
+    if "cooling" not in METHODS:
+        missing("the package in tests/plugin", "`make test` installs it")
+
+
+installed = pytest.mark.usefixtures("example_is_installed")
 
 
 @installed

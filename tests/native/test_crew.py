@@ -1,20 +1,19 @@
 """The threads of native code, as a program of their own: no hang, no race, no crash."""
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from helpers.needs import missing, needs_tool
 
 SOURCE = Path(__file__).with_name("crew.cpp")
 HEADERS = Path(__file__).parents[2] / "src" / "native"
 
 
 def built(program, *options):
-    compiler = shutil.which(os.environ.get("CXX", "c++"))
-    if compiler is None:
-        pytest.skip("no C++ compiler")
+    compiler = needs_tool(os.environ.get("CXX", "c++"), "apt-get install g++")
     command = [compiler, "-std=c++20", "-O1", "-pthread", f"-I{HEADERS}", *options]
     done = subprocess.run(
         [*command, str(SOURCE), "-o", str(program)], text=True, stderr=subprocess.PIPE
@@ -48,12 +47,13 @@ def test_what_a_task_throws_reaches_the_caller(tmp_path):
 
 @pytest.mark.parametrize("how", [(), ("throw",)])
 def test_a_crew_has_no_race(tmp_path, how):
+    compiler = needs_tool(os.environ.get("CXX", "c++"), "apt-get install g++")
     probe = subprocess.run(
-        [os.environ.get("CXX", "c++"), "-print-file-name=libtsan.so"],
+        [compiler, "-print-file-name=libtsan.so"],
         text=True,
         capture_output=True,
     )
     if "/" not in probe.stdout:
-        pytest.skip("no ThreadSanitizer beside the compiler")
+        missing("ThreadSanitizer beside the compiler", "CXX=g++ chooses GCC")
     done = run(built(tmp_path / "crew", "-g", "-fsanitize=thread"), 4, 2000, *how)
     assert done.returncode == 0, done.stdout

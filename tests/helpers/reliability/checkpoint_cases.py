@@ -3,7 +3,6 @@
 import ctypes
 import hashlib
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from cofire import SparseMLPClassifier, SparseMLPRegressor
 from cofire.callbacks import Checkpoint, Monitor, RewiringStudy
+from helpers.needs import needs_tool
 
 FAULTS = Path(__file__).parents[2] / "native" / "faults.c"
 HALF, KILL, HALF_AND_KILL = -1, -2, -3
@@ -74,9 +74,9 @@ def sha256(model):
 
 def built_faults(folder):
     """The path of tests/native/faults.c as a library; skips where it cannot be had."""
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    if compiler is None or not Path("/proc/self/fd").exists():
-        pytest.skip("needs a C compiler and Linux")
+    if not Path("/proc/self/fd").exists():
+        pytest.skip("needs Linux")
+    compiler = needs_tool(os.environ.get("CC", "cc"), "apt-get install gcc")
     library = Path(folder, "faults.so")
     subprocess.run(
         [compiler, "-shared", "-fPIC", "-O1", FAULTS, "-o", library, "-ldl"], check=True

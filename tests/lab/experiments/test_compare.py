@@ -19,8 +19,9 @@ from cofire.lab.experiments.compare import (
 )
 from cofire.lab.experiments.labels import run_label
 from cofire.lab.experiments.parts import parts_of
+from helpers.needs import needs_package
 
-pytest.importorskip("pandas", reason="CSV files need pandas: cofire[data]")
+needs_package("pandas", "pip install cofire[data]")
 
 
 @pytest.fixture
@@ -148,7 +149,7 @@ def compare(path, out, *more):
 
 
 def test_the_command_writes_a_table_and_a_page_and_goes_on(words_csv, tmp_path):
-    pytest.importorskip("plotly", reason="the page needs plotly: cofire[plot]")
+    needs_package("plotly", "pip install cofire[plot]")
     out = tmp_path / "out"
     done = compare(words_csv, out, "--methods", "set", "static", "--seeds", 2)
     assert done.exit_code == 0, done.output
@@ -177,7 +178,7 @@ def test_the_command_writes_a_table_and_a_page_and_goes_on(words_csv, tmp_path):
 
 
 def test_numbers_to_be_predicted_are_compared_by_r2(tmp_path):
-    pytest.importorskip("plotly", reason="the page needs plotly: cofire[plot]")
+    needs_package("plotly", "pip install cofire[plot]")
     rng = np.random.default_rng(1)
     X = rng.normal(size=(90, 3))
     table = np.column_stack([X, X @ [1.0, 2.0, 3.0]])
@@ -248,7 +249,7 @@ def cells_of_page(path):
 
 @pytest.fixture
 def no_plotly(monkeypatch):
-    pytest.importorskip("plotly", reason="the page needs plotly: cofire[plot]")
+    needs_package("plotly", "pip install cofire[plot]")
     monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: "")
 
 

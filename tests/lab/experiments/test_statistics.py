@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from cofire.lab.experiments import statistics as s
+from helpers.needs import needs_package
 
 # Few different values: ties and constant samples come without asking for them.
 values = st.integers(0, 6).map(float) | st.floats(-50, 50, allow_subnormal=False)
@@ -341,9 +342,7 @@ def test_a_pair_at_the_critical_difference_has_p_at_the_level():
 
 
 def test_p_values_of_pairs_are_those_of_scikit_posthocs():
-    posthocs = pytest.importorskip(
-        "scikit_posthocs", reason="cofire[stats] is not here"
-    )
+    posthocs = needs_package("scikit_posthocs", "pip install cofire[stats]")
     scores = np.random.default_rng(0).random((9, 4))
     found = s.nemenyi_p_values(s.friedman(scores).ranks, 9)
     expected = posthocs.posthoc_nemenyi_friedman(scores).to_numpy()

@@ -15,6 +15,7 @@ from cofire.lab.experiments import store as module
 from cofire.lab.experiments.exchange import export_runs, read_runs, take_over
 from cofire.lab.experiments.grid import grid
 from helpers import processes
+from helpers.needs import needs_package
 from helpers.run_cases import outcome, runs
 
 
@@ -461,7 +462,7 @@ def test_curves_are_exported_a_line_an_epoch(filled, tmp_path):
 
 
 def test_parquet_has_the_same_values(filled, tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = needs_package("pyarrow.parquet", "pip install cofire[data]")
     assert export_runs(filled, tmp_path / "runs.parquet") == 3
     rows = parquet.read_table(tmp_path / "runs.parquet").to_pylist()
     there = filled.rows(status="done")

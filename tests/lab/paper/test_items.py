@@ -24,6 +24,7 @@ from cofire.lab.paper.fair import FAIR, trials
 from cofire.lab.paper.reproduce import caption, tabulate, write
 from cofire.lab.paper.tables import place
 from cofire.methods import METHODS
+from helpers.needs import needs_package
 from helpers.results_cases import result
 
 ALL = Choice()
@@ -545,7 +546,7 @@ def with_studies(run, number):
 
 @pytest.mark.parametrize("name", sorted(reproduce._DRAWN))
 def test_every_figure_is_drawn(name):
-    pytest.importorskip("matplotlib")
+    needs_package("matplotlib", "pip install cofire[plot]")
     choice = Choice(quick=True, epochs=4)
     runs = ITEMS[name].runs(choice)
     if name == "table2":  # ranks are of several cells
@@ -563,7 +564,7 @@ def test_every_figure_is_drawn(name):
 
 
 def test_a_reduced_figure_is_written_as_such(store, tmp_path):
-    pytest.importorskip("matplotlib")
+    needs_package("matplotlib", "pip install cofire[plot]")
     choice = Choice(quick=True, epochs=4, seeds=1)
     fill(store, ITEMS["figure6"].runs(choice))
     made = tabulate(ITEMS["figure6"], store, choice)

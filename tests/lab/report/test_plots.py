@@ -9,8 +9,9 @@ import pytest
 from cofire.lab.names import METHOD_NAMES
 from cofire.lab.report.look import STROKES, in_order, stroke_of
 from cofire.lab.report.rank_diagram import groups_within
+from helpers.needs import needs_package
 
-pytest.importorskip("matplotlib", reason="figures need cofire[plot]")
+needs_package("matplotlib", "pip install cofire[plot]")
 
 from matplotlib.colors import to_rgb  # noqa: E402
 from matplotlib.image import imread  # noqa: E402

@@ -15,7 +15,7 @@ from cofire.lab.report.results_cells import by_cell
 from cofire.lab.report.results_curves import cell_curves, input_connections
 from cofire.lab.report.results_page import results_page, write_results_page
 from cofire.lab.report.results_summary import lead
-from helpers.chromium import EXECUTABLE, Chromium
+from helpers.chromium import Chromium, find_chromium
 from helpers.results_cases import campaign, result, tables
 
 PLOTLY = "/* a script that is long */"
@@ -368,10 +368,8 @@ def test_the_command_says_that_there_are_no_runs(tmp_path):
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    if EXECUTABLE is None:
-        pytest.skip("there is no Chromium to open the page with")
-    with Chromium(tmp_path_factory.mktemp("profile")) as chromium:
-        yield chromium
+    with Chromium(find_chromium(), tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
