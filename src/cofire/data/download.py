@@ -1,11 +1,12 @@
 """Get a file over HTTP; what broke off is continued, not begun anew."""
 
-import os
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
+
+from cofire.persistence.atomic import move_into_place
 
 Watch = Callable[[str, int, int | None], None]
 """Told the file's name, the bytes that are here and all there will be, if known."""
@@ -34,7 +35,7 @@ def download(url: str, path: Path, watch: Watch | None = None) -> None:
         except (OSError, HTTPException) as error:
             if attempt == ATTEMPTS:
                 raise ConnectionError(f"{url}: {error}") from error
-    os.replace(part, path)
+    move_into_place(part, path)
 
 
 def _continue(url: str, part: Path, watch: Watch | None) -> None:

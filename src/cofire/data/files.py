@@ -10,7 +10,6 @@ Three forms, all without pickle:
 """
 
 import io
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 import scipy.sparse
 
 from cofire.data.splits import paper_split
+from cofire.persistence.atomic import replacing
 
 Arrays = Mapping[str, np.ndarray]
 Parts = tuple[Any, np.ndarray, Any, np.ndarray]
@@ -92,13 +92,11 @@ def packed_sheets(X: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write an .npz beside its path, then rename: the path never holds half a file."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-    try:
-        with zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, array, allow_pickle=False)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write the arrays as an .npz file; the path never holds half a file."""
+    with (
+        replacing(path) as whole,
+        zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)

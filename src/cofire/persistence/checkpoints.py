@@ -24,6 +24,7 @@ from cofire.callbacks import Callback, Checkpoint
 from cofire.core.machine import n_threads
 from cofire.errors import ModelFormatError
 from cofire.persistence import model_file as container
+from cofire.persistence.atomic import sync_folder
 from cofire.persistence.model_file import Document
 from cofire.persistence.progress import (
     Tensors,
@@ -239,7 +240,7 @@ class FitCheckpoints(Callback):
             new = not self._folder.exists()
             self._folder.mkdir(parents=True, exist_ok=True)
             if new:
-                container.sync_folder(self._folder.parent)
+                sync_folder(self._folder.parent)
             lock = os.open(self._folder, os.O_RDONLY) if fcntl else -1
         except OSError as error:
             raise OSError(
