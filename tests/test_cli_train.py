@@ -16,7 +16,7 @@ import cofire
 from cofire.cli import app
 from cofire.cli.evaluate import of_classes
 from cofire.data import CATALOG, catalog
-from cofire.data.preprocess import Preprocessing
+from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Table
 from cofire.persistence import model_file as container
 from cofire.saving import load_with_document, save

@@ -11,7 +11,6 @@ from sklearn.model_selection import train_test_split
 from cofire.data import (
     CATALOG,
     Dataset,
-    catalog,
     load,
     min_max_scaled,
     paper_data,
@@ -19,6 +18,7 @@ from cofire.data import (
     paper_split,
     standardised,
 )
+from cofire.data.catalog import lookup as catalog
 
 DATA_FOLDER = os.environ.get("COFIRE_DATA", "")
 

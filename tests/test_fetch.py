@@ -13,11 +13,12 @@ import pytest
 import scipy.io
 import scipy.sparse
 
-from cofire.data import CATALOG, catalog, fetch, load
-from cofire.data.catalog import assembled
-from cofire.data.download import download
-from cofire.data.files import packed_sheets
-from cofire.data.originals import CONVERT
+from cofire.data import CATALOG, fetch, load
+from cofire.data.catalog import lookup as catalog
+from cofire.data.catalog.download import download
+from cofire.data.catalog.files import packed_sheets
+from cofire.data.catalog.originals import CONVERT
+from cofire.data.catalog.reading import assembled
 
 MADELON = catalog.BUNDLED / "madelon.npz"
 CONTENT = np.random.default_rng(0).bytes(1 << 20)

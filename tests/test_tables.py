@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from cofire.data import load
-from cofire.data.prepare import paper_data, paper_rows
-from cofire.data.preprocess import Preprocessing
+from cofire.data.preprocessing.paper import paper_data, paper_rows
+from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Reading, Table, read_table, task_of
 
 

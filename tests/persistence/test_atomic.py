@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from cofire.data.download import download
-from cofire.data.files import write_arrays
+from cofire.data.catalog.download import download
+from cofire.data.catalog.files import write_arrays
 from cofire.lab.demo import page
 from cofire.persistence import atomic
 from cofire.persistence.atomic import move_into_place, replacing, write_atomically
@@ -96,7 +96,9 @@ def test_every_writer_goes_through_it(tmp_path, monkeypatch):
 
     monkeypatch.setattr(atomic.os, "replace", fail)
     monkeypatch.setattr(page, "demo_page", lambda figures: "text")
-    monkeypatch.setattr("cofire.data.download._continue", lambda url, part, watch: None)
+    monkeypatch.setattr(
+        "cofire.data.catalog.download._continue", lambda url, part, watch: None
+    )
     (tmp_path / "b.part").write_bytes(b"")
     for write in (
         lambda: write_arrays(tmp_path / "a.npz", {}),

@@ -85,7 +85,7 @@ def compare(
 
     from cofire import SparseMLPClassifier
     from cofire.cli.board import CampaignBoard
-    from cofire.data.training_rows import FileOptions
+    from cofire.data.preprocessing.training_rows import FileOptions
     from cofire.lab.experiments.compare import (
         comparison_runs,
         comparison_table,

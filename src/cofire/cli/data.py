@@ -11,7 +11,7 @@ import typer
 from cofire.cli.inputs import AsJson, errors_in_words
 
 if TYPE_CHECKING:
-    from cofire.data.download import Watch
+    from cofire.data.catalog.download import Watch
 
 data = typer.Typer(
     help="List and get the data sets of the CTRE paper.",

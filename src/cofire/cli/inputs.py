@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from cofire.data.preprocess import Preprocessing
+    from cofire.data.preprocessing.preprocess import Preprocessing
     from cofire.data.tables import Reading, Table
 
 Data = Annotated[
@@ -117,8 +117,8 @@ class Model:
 
         Of a data set of the catalogue these are the rows to test with.
         """
-        from cofire.data.hints import hinted
-        from cofire.data.prepare import paper_rows
+        from cofire.data.preprocessing.paper import paper_rows
+        from cofire.data.tables.hints import hinted
 
         y: Any
         if is_named(data):
@@ -202,7 +202,7 @@ def refuse_no_model(path: Path) -> None:
 
 def load_model(path: Path) -> Model:
     """Read a model and its preprocessing; ModelFormatError if it is none."""
-    from cofire.data.preprocess import Preprocessing
+    from cofire.data.preprocessing.preprocess import Preprocessing
     from cofire.errors import ModelFormatError
     from cofire.saving import load_with_document
 

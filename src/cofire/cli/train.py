@@ -32,7 +32,7 @@ from cofire.cli.inputs import (
 )
 
 if TYPE_CHECKING:
-    from cofire.data.training_rows import TrainingRows
+    from cofire.data.preprocessing.training_rows import TrainingRows
 
 
 class NamesMethods(TyperCommand):
@@ -137,7 +137,7 @@ def train(
         "checkpoint": checkpoint,
     }
     given = {name: value for name, value in parameters.items() if value is not None}
-    from cofire.data.training_rows import FileOptions, TrainingRows
+    from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
 
     with errors_in_words():
         if epsilon is not None and density is not None:

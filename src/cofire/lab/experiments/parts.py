@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from cofire.data import CATALOG, paper_parts
-from cofire.data.training_rows import FileOptions, TrainingRows
+from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
 from cofire.lab.experiments.grid import Run
 
 VALIDATION_SHARE = 0.1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cofire.data.files import packed_sheets
+from cofire.data.catalog.files import packed_sheets
 
 Arrays = dict[str, np.ndarray]
 _PARTS = ("X_train", "y_train", "X_test", "y_test")

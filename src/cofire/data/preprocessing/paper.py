@@ -6,15 +6,12 @@ import numpy as np
 import scipy.sparse
 
 from cofire.data.catalog import load
-from cofire.data.dataset import Dataset, Samples
-from cofire.data.scales import origin_and_unit
-from cofire.data.splits import paper_split
+from cofire.data.catalog.dataset import Dataset, Samples
+from cofire.data.catalog.splits import paper_split
+from cofire.data.preprocessing.scales import origin_and_unit, scaled
 
 Part = tuple[Samples, np.ndarray]
 """Samples X (n, n_features) and their labels y (n)."""
-
-_BLOCK = 4096
-"""Rows that are scaled at a time: the numbers in between are float64."""
 
 
 def paper_data(name: str) -> Dataset:
@@ -50,7 +47,7 @@ def paper_parts(
     """Return the CTRE paper's rows to train on, to validate with and to test with.
 
     With the number of a `split`, as many rows drawn at random from all of them. The
-    features have the paper's scale, or one of `cofire.data.scales.SCALES`.
+    features have the paper's scale, or one of `SCALES`.
 
     >>> [len(y) for X, y in paper_parts("madelon")]
     [1800, 200, 600]
@@ -109,35 +106,6 @@ def _scaled(dataset: Dataset, origin: np.ndarray, unit: np.ndarray) -> Dataset:
         scaled(X, origin, unit) for X in (dataset.X_train, dataset.X_test)
     )
     return replace(dataset, X_train=X_train, X_test=X_test)
-
-
-def scaled(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
-    """(X - origin) / unit in float64, rounded to float32; a unit of 0 counts as 1.
-
-    >>> scaled(np.array([[1, 7], [3, 7]]), np.array([1, 7]), np.array([4, 0])).tolist()
-    [[0.0, 0.0], [0.5, 0.0]]
-    """
-    unit = np.where(unit == 0, 1.0, unit)
-    if scipy.sparse.issparse(X):
-        return _scaled_sparse(X, origin, unit)
-    result = np.empty(X.shape, np.float32)
-    for start in range(0, len(X), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        result[block] = (X[block] - origin) / unit
-    return result
-
-
-def _scaled_sparse(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
-    X, moved = X.astype(np.float64), np.flatnonzero(origin)
-    if len(moved):
-        n = X.shape[0]
-        shift = np.tile(origin[moved], n), np.tile(moved, n)
-        rows = np.arange(n + 1) * len(moved)
-        X = X - scipy.sparse.csr_array((*shift, rows), shape=X.shape)
-        X.eliminate_zeros()
-    values = (X.data / unit[X.indices]).astype(np.float32)
-    columns = X.indices.astype(np.int32)
-    return scipy.sparse.csr_array((values, columns, X.indptr), shape=X.shape)
 
 
 def _split_anew(dataset: Dataset, seed: int = 42, share: float = 0.2) -> Dataset:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.data.splits import paper_split
+from cofire.data.catalog.splits import paper_split
 from cofire.persistence.atomic import replacing
 
 Arrays = Mapping[str, np.ndarray]

@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.data.dataset import Samples
-from cofire.data.prepare import scaled
-from cofire.data.scales import fill_values, origin_and_unit, refuse_missing
+from cofire.data.catalog.dataset import Samples
+from cofire.data.preprocessing.scales import (
+    fill_values,
+    origin_and_unit,
+    refuse_missing,
+    scaled,
+)
 from cofire.errors import listed
 
 _SPARSE_BELOW = 0.3

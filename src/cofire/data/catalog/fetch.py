@@ -2,18 +2,12 @@
 
 from pathlib import Path
 
-from cofire.data.catalog import (
-    Entry,
-    assembled,
-    cache_folder,
-    entry_of,
-    folders,
-    locate,
-    read,
-)
-from cofire.data.download import Watch, download
-from cofire.data.files import write_arrays
-from cofire.data.originals import CONVERT
+from cofire.data.catalog.download import Watch, download
+from cofire.data.catalog.entries import Entry
+from cofire.data.catalog.files import write_arrays
+from cofire.data.catalog.lookup import cache_folder, entry_of, folders, locate
+from cofire.data.catalog.originals import CONVERT
+from cofire.data.catalog.reading import assembled, read
 
 
 def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) -> Path:

@@ -5,11 +5,13 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse
 
-from cofire.data.dataset import Samples
+from cofire.data.catalog.dataset import Samples
 from cofire.errors import unknown_name
 
 SCALES = ("standard", "minmax", "none")
 MISSING = ("mean", "median", "most_frequent")
+_BLOCK = 4096
+"""Rows that are scaled at a time: the numbers in between are float64."""
 
 
 def origin_and_unit(X: Samples, scale: str) -> tuple[np.ndarray, np.ndarray]:
@@ -36,6 +38,35 @@ def origin_and_unit(X: Samples, scale: str) -> tuple[np.ndarray, np.ndarray]:
         return standard.mean_, standard.scale_
     minmax = MinMaxScaler().fit(X)
     return minmax.data_min_, np.where(minmax.data_range_ == 0, 1, minmax.data_range_)
+
+
+def scaled(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
+    """(X - origin) / unit in float64, rounded to float32; a unit of 0 counts as 1.
+
+    >>> scaled(np.array([[1, 7], [3, 7]]), np.array([1, 7]), np.array([4, 0])).tolist()
+    [[0.0, 0.0], [0.5, 0.0]]
+    """
+    unit = np.where(unit == 0, 1.0, unit)
+    if scipy.sparse.issparse(X):
+        return _scaled_sparse(X, origin, unit)
+    result = np.empty(X.shape, np.float32)
+    for start in range(0, len(X), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        result[block] = (X[block] - origin) / unit
+    return result
+
+
+def _scaled_sparse(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
+    X, moved = X.astype(np.float64), np.flatnonzero(origin)
+    if len(moved):
+        n = X.shape[0]
+        shift = np.tile(origin[moved], n), np.tile(moved, n)
+        rows = np.arange(n + 1) * len(moved)
+        X = X - scipy.sparse.csr_array((*shift, rows), shape=X.shape)
+        X.eliminate_zeros()
+    values = (X.data / unit[X.indices]).astype(np.float32)
+    columns = X.indices.astype(np.int32)
+    return scipy.sparse.csr_array((values, columns, X.indptr), shape=X.shape)
 
 
 def fill_values(X: np.ndarray, missing: str | None) -> np.ndarray | None:

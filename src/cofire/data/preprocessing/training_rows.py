@@ -3,13 +3,17 @@
 import math
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
+from sklearn.model_selection import train_test_split
 
-    from cofire.data.preprocess import Preprocessing
-    from cofire.data.tables import Reading, Table
+from cofire.data.preprocessing.features import refuse_gaps
+from cofire.data.preprocessing.paper import paper_rows
+from cofire.data.preprocessing.preprocess import Preprocessing
+from cofire.data.tables import Reading, Table, read_table, task_of
+from cofire.data.tables.hints import hinted, of_row_numbers
+from cofire.errors import unknown_name
 
 TASKS = ("auto", "classification", "regression")
 TEST_FRACTION = 0.2
@@ -40,9 +44,8 @@ class FileOptions:
                     "target, its test rows and the scale that the paper gives it."
                 )
 
-    def reading(self) -> "Reading":
+    def reading(self) -> Reading:
         """Return how such a file is read."""
-        from cofire.data.tables import Reading
 
         text = frozenset(self.categorical)
         return Reading(
@@ -61,17 +64,15 @@ class TrainingRows:
 
     task: str
     X: Any
-    y: "np.ndarray"
+    y: np.ndarray
     X_test: Any
-    y_test: "np.ndarray | None"
-    preprocessing: "Preprocessing"
+    y_test: np.ndarray | None
+    preprocessing: Preprocessing
     notes: list[str]
 
     @classmethod
     def of_catalogue(cls, name: str, options: FileOptions) -> "TrainingRows":
         """Read a data set with the split and the scale of the CTRE paper."""
-        from cofire.data.prepare import paper_rows
-        from cofire.data.preprocess import Preprocessing
 
         options.refuse_for(name)
         raw = paper_rows(name)
@@ -84,10 +85,6 @@ class TrainingRows:
         cls, path: Path, options: FileOptions, task: str, seed: int
     ) -> "TrainingRows":
         """Read a file, hold rows out, fit the preprocessing on the others."""
-        from cofire.data.hints import hinted, of_row_numbers
-        from cofire.data.preprocess import Preprocessing, refuse_gaps
-        from cofire.data.tables import read_table, task_of
-        from cofire.errors import unknown_name
 
         if task not in TASKS:
             raise unknown_name("task", task, TASKS)
@@ -135,8 +132,7 @@ class TrainingRows:
         return float(estimator.score(self.X_test, self.y_test))
 
 
-def _without(table: "Table", names: tuple[str, ...], path: Path) -> "Table":
-    from cofire.errors import unknown_name
+def _without(table: Table, names: tuple[str, ...], path: Path) -> Table:
 
     if not names:
         return table
@@ -149,9 +145,8 @@ def _without(table: "Table", names: tuple[str, ...], path: Path) -> "Table":
 
 
 def _parts(
-    table: "Table", options: FileOptions, task: str, seed: int, path: Path
-) -> tuple["Table", "Table | None"]:
-    from cofire.data.tables import read_table
+    table: Table, options: FileOptions, task: str, seed: int, path: Path
+) -> tuple[Table, Table | None]:
 
     if options.test is not None:
         if options.test_fraction is not None:
@@ -176,11 +171,7 @@ def _parts(
     return (table, None) if share == 0 else _split(table, share, task, seed)
 
 
-def _split(
-    table: "Table", share: float, task: str, seed: int
-) -> tuple["Table", "Table"]:
-    import numpy as np
-    from sklearn.model_selection import train_test_split
+def _split(table: Table, share: float, task: str, seed: int) -> tuple[Table, Table]:
 
     y = table.y
     assert y is not None
@@ -196,7 +187,7 @@ def _split(
         stratify=y if even else None,
     )
 
-    def part(rows: np.ndarray) -> "Table":
+    def part(rows: np.ndarray) -> Table:
         named = hasattr(table.X, "columns")
         return replace(
             table, X=table.X.iloc[rows] if named else table.X[rows], y=y[rows]

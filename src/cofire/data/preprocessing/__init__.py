@@ -1,0 +1,1 @@
+"""Rows as an estimator takes them: columns become features, scaled and split."""

@@ -1,0 +1,55 @@
+"""Tables with named columns, read by pandas: what CSV and Parquet files share."""
+
+from pathlib import Path
+from typing import Any
+
+from cofire.data.tables.labels import labels
+from cofire.data.tables.table import Reading, Table
+from cofire.errors import unknown_name
+
+
+def from_frame(path: Path, frame: Any, reading: Reading) -> Table:
+    names = list(frame.columns)
+    refuse_twice(path, names)
+    target = target_name(path, names, reading)
+    if target is None:
+        return Table(frame, None)
+    X = frame.drop(columns=target)
+    if not reading.labelled:
+        return Table(X, None, target)
+    return Table(X, labels(frame[target].to_numpy(dtype=object), target), target)
+
+
+def refuse_twice(path: Path, names: list[str]) -> None:
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{path}: the name {twice!r} stands above two columns.")
+
+
+def target_name(path: Path, names: list[str], reading: Reading) -> str | None:
+    target = reading.target
+    if target is None:
+        return names[-1] if reading.labelled else None
+    if target in names:
+        return target
+    is_number = target.lstrip("-").isdecimal() and not reading.by_name
+    if is_number and -len(names) <= int(target) < len(names):
+        return names[int(target)]
+    if reading.labelled:
+        raise unknown_name(f"column (target, in {path})", target, names)
+    return None
+
+
+def import_pandas(path: Path) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise missing_package(path, "pandas") from error
+    return pandas
+
+
+def missing_package(path: Path, package: str) -> ImportError:
+    return ImportError(
+        f"{path}: reading {path.suffix} files needs {package}: pip install "
+        "'cofire[data]'."
+    )
