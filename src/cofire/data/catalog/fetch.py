@@ -6,7 +6,6 @@ from cofire.data.catalog.download import Watch, download
 from cofire.data.catalog.entries import Entry
 from cofire.data.catalog.files import write_arrays
 from cofire.data.catalog.lookup import cache_folder, entry_of, folders, locate
-from cofire.data.catalog.originals import CONVERT
 from cofire.data.catalog.reading import assembled, read
 
 
@@ -41,7 +40,7 @@ def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) 
             f"{_what_to_do(name, entry, path, originals)}"
         ) from error
     try:
-        arrays = CONVERT[name](files)
+        arrays = entry.convert(files)
         if assembled(name, arrays).digest() != entry.content:
             raise ValueError("the sha256 of its values is another one")
     except Exception as error:  # there is no end to what wrong bytes can lead to

@@ -59,7 +59,7 @@ def _split_counts(arrays: Arrays) -> Parts:
     values = (arrays["data"], columns, arrays["indptr"])
     X = scipy.sparse.csr_array(values, shape=tuple(arrays["shape"].tolist()))
     y = arrays["y"].astype(np.int64)
-    train, test = paper_split(len(y), share=0.2)
+    train, test = paper_split(len(y), fraction=0.2)
     return X[train], y[train], X[test], y[test]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def paper_split(
-    n: int, seed: int = 42, share: float = 0.1
+    n: int, seed: int = 42, fraction: float = 0.1
 ) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers to train on and to hold out: 90 and 10 per cent of n by default.
 
@@ -18,5 +18,5 @@ def paper_split(
     (1800, array([1860,  353, 1333]))
     """
     order = np.random.RandomState(seed).permutation(n)
-    n_held_out = math.ceil(share * n)
+    n_held_out = math.ceil(fraction * n)
     return order[n_held_out:], order[:n_held_out]

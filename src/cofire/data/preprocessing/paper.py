@@ -1,11 +1,12 @@
 """Split and scale; always fitted on the training part only."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
 
-from cofire.data.catalog import load
+from cofire.data.catalog import entry_of, load
 from cofire.data.catalog.dataset import Dataset, Samples
 from cofire.data.catalog.splits import paper_split
 from cofire.data.preprocessing.scales import origin_and_unit, scaled
@@ -31,14 +32,13 @@ def paper_data(name: str) -> Dataset:
 
 def paper_rows(name: str) -> Dataset:
     """Read a data set and split it as the CTRE paper does, values as they are."""
-    dataset = load(name)
-    return _split_anew(dataset) if name == "isolet" else dataset
+    dataset, fraction = load(name), entry_of(name).paper_test_fraction
+    return dataset if fraction is None else _split_again(dataset, fraction=fraction)
 
 
 def paper_scale(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
     """Origin and unit of each feature, as the CTRE paper takes them."""
-    X = dataset.X_train
-    return _mean_and_deviation(X) if dataset.name == "madelon" else _low_and_range(X)
+    return _SCALES[entry_of(dataset.name).paper_scale](dataset.X_train)
 
 
 def paper_parts(
@@ -56,8 +56,8 @@ def paper_parts(
     if split is None:
         train, held_out = paper_split(len(data.y_train))
     else:
-        share = len(data.y_test) / (len(data.y_train) + len(data.y_test))
-        data = _split_anew(data, split, share)
+        fraction = len(data.y_test) / (len(data.y_train) + len(data.y_test))
+        data = _split_again(data, split, fraction)
         train, held_out = paper_split(len(data.y_train), seed=split)
     of_features = (
         paper_scale(data) if scale is None else origin_and_unit(data.X_train, scale)
@@ -101,6 +101,13 @@ def _low_and_range(X: Samples) -> tuple[np.ndarray, np.ndarray]:
     return low, high - low
 
 
+_SCALES: dict[str, Callable[[Samples], tuple[np.ndarray, np.ndarray]]] = {
+    "standard": _mean_and_deviation,
+    "minmax": _low_and_range,
+}
+"""Origin and unit of each feature, by the `paper_scale` of a data set."""
+
+
 def _scaled(dataset: Dataset, origin: np.ndarray, unit: np.ndarray) -> Dataset:
     X_train, X_test = (
         scaled(X, origin, unit) for X in (dataset.X_train, dataset.X_test)
@@ -108,12 +115,12 @@ def _scaled(dataset: Dataset, origin: np.ndarray, unit: np.ndarray) -> Dataset:
     return replace(dataset, X_train=X_train, X_test=X_test)
 
 
-def _split_anew(dataset: Dataset, seed: int = 42, share: float = 0.2) -> Dataset:
+def _split_again(dataset: Dataset, seed: int = 42, fraction: float = 0.2) -> Dataset:
     parts = [dataset.X_train, dataset.X_test]
     sparse = scipy.sparse.issparse(dataset.X_train)
     X = scipy.sparse.vstack(parts, format="csr") if sparse else np.concatenate(parts)
     y = np.concatenate([dataset.y_train, dataset.y_test])
-    train, test = paper_split(len(y), seed, share)
+    train, test = paper_split(len(y), seed, fraction)
     return replace(
         dataset, X_train=X[train], y_train=y[train], X_test=X[test], y_test=y[test]
     )

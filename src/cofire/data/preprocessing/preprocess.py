@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from cofire.data.catalog.dataset import Dataset, Samples
+from cofire.data.catalog.lookup import entry_of
 from cofire.data.preprocessing.columns import Columns, NumberColumn, WordColumn
 from cofire.data.preprocessing.features import Features
 from cofire.data.preprocessing.paper import paper_scale
@@ -72,7 +73,7 @@ class Preprocessing:
     @classmethod
     def of_paper(cls, raw: Dataset) -> Self:
         """Return what the CTRE paper does with a data set of the catalogue."""
-        scale = "standard" if raw.name == "madelon" else "minmax"
+        scale = entry_of(raw.name).paper_scale
         features = Features(None, *paper_scale(raw))
         return cls(features, scale, dataset=raw.name)
 
