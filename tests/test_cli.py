@@ -269,7 +269,7 @@ def test_what_is_interrupted_ends_with_a_word(
     with pytest.raises(SystemExit) as end:
         cofire.cli.main()
     assert end.value.code == 130
-    assert capsys.readouterr().err == "cofire: broken off\n"
+    assert capsys.readouterr().err == "cofire: interrupted\n"
 
 
 def test_other_errors_and_ends_are_what_they_were(monkeypatch, signals_restored):

@@ -83,7 +83,9 @@ def test_the_data_folder_comes_first(tmp_path, monkeypatch):
 def test_a_damaged_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("COFIRE_DATA", str(tmp_path))
     (tmp_path / "madelon.npz").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="madelon.npz is not the file.*sha256"):
+    with pytest.raises(
+        ValueError, match="madelon.npz is not the expected file.*sha256"
+    ):
         load("madelon")
 
 
@@ -128,7 +130,7 @@ def test_the_same_values_in_other_bytes_are_accepted(tmp_path, monkeypatch):
     assert load("madelon").digest() == CATALOG["madelon"].content
     changed["X_test"][5, 7] += 1
     np.savez(tmp_path / "madelon.npz", **changed)
-    with pytest.raises(ValueError, match="its values are not madelon's"):
+    with pytest.raises(ValueError, match="its values are not those of madelon"):
         load("madelon")
 
 

@@ -210,7 +210,9 @@ def test_fetch_into_a_folder(madelon, tmp_path, own_cache):
 @pytest.mark.filterwarnings("ignore:loadtxt")
 def test_wrong_values_are_refused_and_leave_nothing(wrong, madelon, own_cache):
     madelon.files["madelon_valid.data"] = wrong
-    with pytest.raises(ValueError, match="(?s)127.0.0.1.*not what is expected.*sha256"):
+    with pytest.raises(
+        ValueError, match="(?s)127.0.0.1.*not the expected data.*sha256"
+    ):
         fetch("madelon")
     assert not [path for path in own_cache.rglob("*") if path.is_file()]
 

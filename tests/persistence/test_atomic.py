@@ -8,7 +8,12 @@ from cofire.data.catalog.download import download
 from cofire.data.catalog.files import write_arrays
 from cofire.lab.demo import page
 from cofire.persistence import atomic
-from cofire.persistence.atomic import move_into_place, replacing, write_atomically
+from cofire.persistence.atomic import (
+    check_writable,
+    move_into_place,
+    replacing,
+    write_atomically,
+)
 
 
 class Broken(Exception):
@@ -108,3 +113,16 @@ def test_every_writer_goes_through_it(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="renaming was refused"):
             write()
     assert [file.name for file in tmp_path.iterdir()] == ["b.part"]
+
+
+def test_a_check_finds_out_whether_a_file_can_be_written(tmp_path):
+    check_writable(tmp_path / "a")
+    check_writable(tmp_path / "new" / "folder" / "a")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(IsADirectoryError):
+        check_writable(tmp_path)
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(NotADirectoryError) as caught:
+        check_writable(tmp_path / "file" / "a")
+    assert caught.value.filename == str(tmp_path / "file" / "a")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]

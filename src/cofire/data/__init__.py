@@ -1,4 +1,4 @@
-"""Where samples come from: named data sets, users' files, how they are prepared."""
+"""Where samples come from: named data sets, users' files, and their preprocessing."""
 
 from cofire.data.catalog import CATALOG, Dataset, load
 from cofire.data.catalog.fetch import fetch

@@ -5,7 +5,9 @@ happens, the path holds the old file or the whole new one, also after a power cu
 no temporary file is left.
 """
 
+import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -42,6 +44,22 @@ def write_atomically(path: str | PathLike[str], content: bytes) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write(content)
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Raise an OSError if `write_atomically` could not write here; changes nothing.
+
+    For commands that compute for a long time before they write.
+    """
+    path = os.path.realpath(path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    folder = next(folder for folder in Path(path).parents if folder.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
 
 
 def move_into_place(temporary: str | PathLike[str], path: str | PathLike[str]) -> None:

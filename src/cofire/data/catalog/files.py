@@ -1,11 +1,10 @@
 """The files of named data sets: what the arrays in an .npz mean, and how to write one.
 
-Three forms, all without pickle:
+There are three forms, all without pickle:
 
-- `X_train`, `y_train`, `X_test`, `y_test`, and maybe `scale`, with which X is to be
-  multiplied;
-- images as lossless WebP sheets of 500, 32 pixels wide: `webp` (all bytes in a row),
-  `offsets`, `y_train`, `y_test`;
+- `X_train`, `y_train`, `X_test`, `y_test`, and optionally `scale`, a factor of X;
+- images as lossless WebP sheets of 500, 32 pixels wide: `webp` (the sheets one after
+  the other), `offsets`, `y_train`, `y_test`;
 - word counts in CSR form, `data`, `indices`, `indptr`, `shape`, and `y`: no split.
 """
 
@@ -30,10 +29,10 @@ SHEET = 500
 
 
 def parts_of(arrays: Arrays) -> Parts:
-    """Turn the arrays of a file into samples and labels to train and to test with.
+    """Return samples and labels to train on and to test with from a file's arrays.
 
-    Bytes stay bytes and sparse rows stay sparse; what has no split of its own gets the
-    CTRE paper's, 80 and 20 per cent.
+    Bytes stay bytes and sparse rows stay sparse. A file without a split gets the CTRE
+    paper's, 80 and 20 per cent.
     """
     if "indptr" in arrays:
         return _split_counts(arrays)
@@ -41,7 +40,7 @@ def parts_of(arrays: Arrays) -> Parts:
         X = _unpacked_sheets(arrays["webp"], arrays["offsets"])
         X_train, X_test = np.split(X, [len(arrays["y_train"])])
     else:
-        # Some hold whole numbers to be multiplied with a number.
+        # Some hold whole numbers and a factor.
         scale = arrays["scale"] if "scale" in arrays else None
         X_train, X_test = (_values(arrays[k], scale) for k in ("X_train", "X_test"))
     y_train, y_test = (arrays[k].astype(np.int64) for k in ("y_train", "y_test"))
@@ -64,7 +63,7 @@ def _split_counts(arrays: Arrays) -> Parts:
 
 
 def _unpacked_sheets(webp: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return all images as rows, pixel after pixel, each pixel red, green, blue."""
+    """Return images as rows, pixel after pixel, each pixel red, green, blue."""
     from PIL import Image
 
     sheets = [
@@ -82,7 +81,7 @@ def packed_sheets(X: np.ndarray) -> dict[str, np.ndarray]:
     for start in range(0, len(X), SHEET):
         file = io.BytesIO()
         sheet = Image.fromarray(X[start : start + SHEET].reshape(-1, 32, 3))
-        # The least effort: a few per cent larger, many times faster.
+        # The lowest effort gives files a few per cent larger, many times faster.
         sheet.save(file, "WEBP", lossless=True, quality=0, method=0)
         sheets.append(file.getvalue())
     return {

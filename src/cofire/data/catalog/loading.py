@@ -1,4 +1,4 @@
-"""load: a named data set, downloaded where it is not on this machine yet."""
+"""load: read a named data set, and download it first if need be."""
 
 from cofire.data.catalog.dataset import Dataset
 from cofire.data.catalog.fetch import fetch
@@ -7,12 +7,13 @@ from cofire.data.catalog.reading import read
 
 
 def load(name: str) -> Dataset:
-    """Read a data set of the catalogue, values as its source has them.
+    """Read a data set of the catalogue, with the values of its source.
 
-    Looked up in the folder that the environment variable COFIRE_DATA names, among the
-    copies that come with the package, in the user's cache; else it is downloaded into
-    that cache. The checksum is compared. The split is the official one; PCMAC and
-    BASEHOCK have none and get the CTRE paper's.
+    Its file is searched for in the folder that the environment variable COFIRE_DATA
+    names, among the copies that come with the package and in the user's cache;
+    otherwise it is downloaded into that cache. Its checksum must be the catalogue's.
+    The split is the official one; PCMAC and BASEHOCK have none and get the CTRE
+    paper's.
 
     >>> madelon = load("madelon")
     >>> madelon.X_train.shape, madelon.X_test.shape

@@ -11,26 +11,26 @@ BUNDLED = Path(__file__).parents[1] / "bundled"
 
 
 def entry_of(name: str) -> Entry:
-    """Return the catalogue's row; a ValueError suggests a name that exists."""
+    """Return a row of the catalogue; a ValueError suggests a name that exists."""
     if name not in CATALOG:
         raise unknown_name("data set", name, CATALOG)
     return CATALOG[name]
 
 
 def locate(name: str) -> Path:
-    """Return a data set's file; a FileNotFoundError says where it was looked for."""
+    """Return the file of a data set; a FileNotFoundError lists where it could be."""
     for folder in folders():
         if (folder / f"{name}.npz").is_file():
             return folder / f"{name}.npz"
     looked = " and ".join(str(folder) for folder in folders())
     raise FileNotFoundError(
-        f"{name}.npz was looked for in {looked}. Set the environment variable "
-        f"COFIRE_DATA to the folder that has it, or say `cofire data fetch {name}`."
+        f"there is no {name}.npz in {looked}. Set the environment variable COFIRE_DATA "
+        f"to the folder that has it, or download it: `cofire.data.fetch({name!r})`."
     )
 
 
 def folders() -> list[Path]:
-    """Return the folders in which data sets are looked for, the first one first."""
+    """Return the folders that may hold data sets, in the order they are searched."""
     given = os.environ.get("COFIRE_DATA")
     return [*([Path(given)] if given else []), BUNDLED, cache_folder()]
 

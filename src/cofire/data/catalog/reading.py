@@ -1,4 +1,4 @@
-"""The file of a named data set as a Dataset, compared with the catalogue."""
+"""Read the file of a named data set and compare it with the catalogue."""
 
 import hashlib
 import io
@@ -14,7 +14,7 @@ from cofire.data.catalog.lookup import entry_of
 
 
 def read(name: str, path: Path) -> Dataset:
-    """Read a data set from this file; a ValueError if it is not what is expected."""
+    """Read a data set from this file; a ValueError if it holds other values."""
     entry, content = entry_of(name), path.read_bytes()
     found = hashlib.sha256(content).hexdigest()
     if found == entry.sha256:
@@ -26,9 +26,9 @@ def read(name: str, path: Path) -> Dataset:
     except (ValueError, LookupError, OSError, EOFError, BadZipFile):
         pass
     raise ValueError(
-        f"{path} is not the file that is expected: its sha256 is {found}, not "
-        f"{entry.sha256}, and its values are not {name}'s. Remove it, then `cofire "
-        f"data fetch {name}` gets another one."
+        f"{path} is not the expected file: its sha256 is {found}, not {entry.sha256}, "
+        f"and its values are not those of {name}. Remove it, then download it again: "
+        f"`cofire.data.fetch({name!r})`."
     )
 
 
@@ -38,7 +38,7 @@ def _parsed(name: str, content: bytes) -> Dataset:
 
 
 def assembled(name: str, arrays: Arrays) -> Dataset:
-    """Make a data set of the arrays that its file holds, unchecked."""
+    """Make a data set from the arrays of its file, without checking them."""
     entry = CATALOG[name]
     X_train, y_train, X_test, y_test = parts_of(arrays)
     if entry.any_order:

@@ -1,4 +1,4 @@
-"""Which rows train, which are held out."""
+"""Which rows to train on, and which to hold out."""
 
 import math
 
@@ -8,10 +8,10 @@ import numpy as np
 def paper_split(
     n: int, seed: int = 42, fraction: float = 0.1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Row numbers to train on and to hold out: 90 and 10 per cent of n by default.
+    """Return the indices of the rows to train on, and of the `fraction` to hold out.
 
-    The split of the CTRE paper, the same for every run: not stratified, drawn with
-    NumPy's legacy generator as scikit-learn's train_test_split does.
+    This is the split of the CTRE paper, the same for every run: not stratified, drawn
+    with NumPy's legacy generator as scikit-learn's train_test_split does.
 
     >>> training, validation = paper_split(2000)
     >>> len(training), validation[:3]

@@ -1,1 +1,1 @@
-"""Rows as an estimator takes them: columns become features, scaled and split."""
+"""From the rows of a file or data set to the features that an estimator takes."""

@@ -1,4 +1,4 @@
-"""The features of a matrix, which have no names: filled and scaled."""
+"""The features of a matrix, which have no names: missing values filled, scaled."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -20,7 +20,7 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """What becomes of the features of a matrix: filled, then (x - origin) / unit."""
+    """How a matrix becomes features: filled, then (x - origin) / unit."""
 
     fill: np.ndarray | None
     origin: np.ndarray
@@ -43,14 +43,14 @@ class Features:
         return len(self.origin)
 
     def transform(self, X: Any) -> tuple[Samples, list[str]]:
-        """Turn rows into features; and what a user should know of them."""
+        """Return rows as features, and notes for the user (there are none)."""
         X = _finite(self._matrix(X) if hasattr(X, "columns") else X)
         if scipy.sparse.issparse(X) and X.shape[1] < self.n_features:
             X = X.copy()
             X.resize((X.shape[0], self.n_features))  # the last ones are 0 in all rows
         if X.shape[1] != self.n_features:
             raise ValueError(
-                f"the model takes {self.n_features} features, these rows have "
+                f"the model expects {self.n_features} features; these rows have "
                 f"{X.shape[1]}."
             )
         if not scipy.sparse.issparse(X):
@@ -63,18 +63,18 @@ class Features:
         return scaled(X, self.origin, self.unit), []
 
     def _matrix(self, frame: Any) -> np.ndarray:
-        """Take columns as they stand: what the model was trained on had no names."""
-        takes = f"the model takes {self.n_features} columns of numbers, as they stand"
+        """Take columns in their order: the model was trained on unnamed features."""
+        takes = f"the model expects {self.n_features} columns of numbers, in order"
         for name in frame.columns:
             if holds_words(frame, name):
                 raise ValueError(
                     f"column {name!r} holds words, such as {str(frame[name].iloc[0])!r}"
-                    f"; {takes}. Say --target {name} if it is the target."
+                    f"; {takes}. Pass `target={name!r}` if it is the target."
                 )
         if frame.shape[1] != self.n_features:
             raise ValueError(
-                f"{takes}, and there are {frame.shape[1]}. Say --target NAME if one "
-                "is the target."
+                f"{takes}, and there are {frame.shape[1]}. Pass `target='NAME'` if one "
+                "of them is the target."
             )
         return frame.to_numpy(np.float64, na_value=np.nan)
 
@@ -89,7 +89,7 @@ class Features:
 
     @classmethod
     def from_dict(cls, plain: Plain) -> Self:
-        """Undo `to_dict`; ValueError, TypeError or LookupError for anything else."""
+        """Undo `to_dict`; anything else is a ValueError, TypeError or LookupError."""
         origin, unit = (
             np.array(plain[k], dtype=np.float64) for k in ("origin", "unit")
         )
@@ -116,7 +116,7 @@ def _finite(X: Any) -> Any:
         if np.isinf(values).any():
             raise ValueError("X has infinite values.")
         if scipy.sparse.issparse(X) and np.isnan(values).any():
-            raise ValueError("X is sparse and has missing values; fill them in.")
+            raise ValueError("X is sparse and has missing values: fill them in.")
         return X
     return X if values.dtype == np.uint8 else X.astype(np.float64)
 

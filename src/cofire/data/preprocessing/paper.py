@@ -1,4 +1,7 @@
-"""Split and scale; always fitted on the training part only."""
+"""The data sets as the CTRE paper splits and scales them.
+
+Scales are always computed from the training rows only.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,10 +21,10 @@ Part = tuple[Samples, np.ndarray]
 def paper_data(name: str) -> Dataset:
     """Read a data set and split and scale it as the CTRE paper does.
 
-    Madelon is standardised, the others are brought to [0, 1]; Isolet is split anew, 80
+    Madelon is standardised, the others are scaled to [0, 1]; Isolet is split again, 80
     and 20 per cent of all rows. X is float32: dense, or sparse in CSR form for PCMAC
-    and BASEHOCK. The images take four times the room that `load` gives them, since an
-    estimator has no scale of its own for each pixel.
+    and BASEHOCK. Images take four times the memory that they take after `load`, since
+    each pixel has a scale of its own.
 
     >>> round(abs(float(paper_data("madelon").X_train.mean())), 6)
     0.0
@@ -31,13 +34,13 @@ def paper_data(name: str) -> Dataset:
 
 
 def paper_rows(name: str) -> Dataset:
-    """Read a data set and split it as the CTRE paper does, values as they are."""
+    """Read a data set and split it as the CTRE paper does; values are not scaled."""
     dataset, fraction = load(name), entry_of(name).paper_test_fraction
     return dataset if fraction is None else _split_again(dataset, fraction=fraction)
 
 
 def paper_scale(dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Origin and unit of each feature, as the CTRE paper takes them."""
+    """Return origin and unit of each feature, as the CTRE paper has them."""
     return _SCALES[entry_of(dataset.name).paper_scale](dataset.X_train)
 
 
@@ -46,8 +49,8 @@ def paper_parts(
 ) -> tuple[Part, Part, Part]:
     """Return the CTRE paper's rows to train on, to validate with and to test with.
 
-    With the number of a `split`, as many rows drawn at random from all of them. The
-    features have the paper's scale, or one of `SCALES`.
+    A `split` is a seed: then all rows are divided at random into parts of these sizes.
+    The features have the paper's scale, or `scale`, one of `SCALES`.
 
     >>> [len(y) for X, y in paper_parts("madelon")]
     [1800, 200, 600]
@@ -71,20 +74,20 @@ def paper_parts(
 
 
 def standardised(dataset: Dataset) -> Dataset:
-    """Scale to zero mean and unit variance, as found in the training set.
+    """Scale to zero mean and unit variance in the training set.
 
     The standard deviation is the population's (divided by n); a constant feature
-    becomes 0. The test set has no say. For dense X only: no zero would stay one.
+    becomes 0. The test set has no influence. For dense X only, since zeros change.
     """
     return _scaled(dataset, *_mean_and_deviation(dataset.X_train))
 
 
 def min_max_scaled(dataset: Dataset) -> Dataset:
-    """Bring each feature of the training set to [0, 1], a constant one to 0.
+    """Scale each feature of the training set to [0, 1], a constant one to 0.
 
-    The test set has no say: its values may lie outside. Sparse X stays sparse: a zero
-    is stored only where it becomes another number, that is in the few features (such as
-    a word that every training text has) whose smallest value is not 0.
+    The test set has no influence: its values may lie outside. Sparse X stays sparse: a
+    zero is stored only if it becomes another number, that is in the few features (such
+    as a word that occurs in every training text) whose smallest value is not 0.
     """
     return _scaled(dataset, *_low_and_range(dataset.X_train))
 

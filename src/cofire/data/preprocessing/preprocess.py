@@ -1,7 +1,6 @@
-"""Preprocessing: what was learnt of a user's data before training, as plain values.
+"""Preprocessing: how rows become features, learnt from the training rows.
 
-It is fitted on the rows to train on with scikit-learn's means, and kept as numbers and
-names, so that a model file can hold it and no code need be stored.
+It is kept as numbers and names, so that a model file can hold it without any code.
 """
 
 from collections.abc import Collection
@@ -22,18 +21,18 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Preprocessing:
-    """How the rows of a file become what the network takes."""
+    """How the rows of a file become the features that the network takes."""
 
     steps: Columns | Features
     scale: str
     missing: str | None = None
     target: str | None = None
     dataset: str | None = None
-    """Name in the catalogue, if it was trained on one."""
+    """Name in the catalogue, if the model was trained on such a data set."""
     first_index: int | None = None
-    """Of libsvm files."""
+    """Number of the first feature of libsvm files."""
     n_columns: int | None = None
-    """Of a CSV file without a header, the target among them."""
+    """Number of columns, with the target, of a CSV file without a header."""
     samples: str | None = None
     """Key of the samples in NPZ and MAT files, if it is not X."""
     dropped: tuple[str, ...] = ()
@@ -48,7 +47,10 @@ class Preprocessing:
         missing: str | None = None,
         text: Collection[str] = (),
     ) -> Self:
-        """Learn from the rows to train on, and from nothing else.
+        """Learn from the rows of a table, which are the ones to train on.
+
+        scale: one of SCALES. missing: how gaps are filled, one of MISSING; None: they
+        are refused. text: columns of numbers that are to be taken for words.
 
         >>> table = Table(np.array([[1.0], [3.0]]), None)
         >>> Preprocessing.fit(table).transform(np.array([[5.0]]))[0]
@@ -72,14 +74,14 @@ class Preprocessing:
 
     @classmethod
     def of_paper(cls, raw: Dataset) -> Self:
-        """Return what the CTRE paper does with a data set of the catalogue."""
+        """Return what the CTRE paper does to a data set of the catalogue."""
         scale = entry_of(raw.name).paper_scale
         features = Features(None, *paper_scale(raw))
         return cls(features, scale, dataset=raw.name)
 
     @classmethod
     def nothing(cls, estimator: Any) -> Self:
-        """Return that of a model which was fitted on its features as they are."""
+        """Return the preprocessing of a model that takes its features as they are."""
         n, names = estimator.n_features_in_, getattr(estimator, "feature_names_in_", ())
         if len(names):
             return cls(
@@ -88,27 +90,27 @@ class Preprocessing:
         return cls(Features(None, np.zeros(n), np.ones(n)), "none")
 
     def transform(self, X: Any) -> tuple[Samples, list[str]]:
-        """Turn rows of a file into features; and what a user should know of them."""
+        """Return rows of a file as features, and notes for the user."""
         if isinstance(self.steps, Columns):
             return self.steps.transform(X, self.dropped)
         return self.steps.transform(X)
 
     @property
     def column_names(self) -> list[str]:
-        """Names of the columns that it takes; none where features have no names."""
+        """Names of the columns that it takes; empty if features have no names."""
         columns = self.steps.columns if isinstance(self.steps, Columns) else ()
         return [column.name for column in columns]
 
     @property
     def may_be_shifted(self) -> bool:
-        """Whether columns go by numbers, and a file without the target goes unseen."""
+        """Whether a file without the target would be read with shifted columns."""
         numbers = [*self.column_names, self.target or ""]
         uncounted = self.n_columns is None and all(n.isdecimal() for n in numbers)
         return uncounted and int(numbers[-1]) < max(map(int, numbers))
 
     @property
     def text_columns(self) -> frozenset[str]:
-        """Columns that are words, also where a file has only numbers in them."""
+        """Columns of words, even if a file has only numbers in them."""
         columns = self.steps.columns if isinstance(self.steps, Columns) else ()
         return frozenset(c.name for c in columns if isinstance(c, WordColumn))
 
@@ -135,20 +137,20 @@ class Preprocessing:
 
     @classmethod
     def from_dict(cls, plain: Plain) -> Self:
-        """Undo `to_dict`; ValueError, TypeError or LookupError for anything else."""
+        """Undo `to_dict`; anything else is a ValueError, TypeError or LookupError."""
         added: Plain = {"n_columns": None, "samples": None, "dropped": []}
-        plain = added | plain  # files of before these were stored are without them
+        plain = added | plain  # older files do not have these
         columns, features = plain.pop("columns"), plain.pop("features")
         for name in ("scale", "missing", "target", "dataset", "samples"):
             if not isinstance(plain[name], str | None):
-                raise TypeError(f"{name} is no text")
+                raise TypeError(f"{name} is not text")
         if plain["first_index"] not in (None, 0, 1):
             raise ValueError("first_index is neither 0 nor 1")
         if plain["n_columns"] is not None and type(plain["n_columns"]) is not int:
-            raise TypeError("n_columns is no number")
+            raise TypeError("n_columns is not a number")
         plain["dropped"] = tuple(plain["dropped"])
         if not all(type(name) is str for name in plain["dropped"]):
-            raise TypeError("a dropped column's name is no text")
+            raise TypeError("the name of a dropped column is not text")
         steps = (
             Features.from_dict(features)
             if columns is None
@@ -157,7 +159,7 @@ class Preprocessing:
         return cls(steps, **plain)
 
     def summary(self) -> str:
-        """Say in one line what it does."""
+        """Describe it in one line."""
         if self.dataset:
             return f"as the CTRE paper does with {self.dataset} ({self.scale})"
         kinds = f"{self.steps.n_features} features"

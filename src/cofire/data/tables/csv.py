@@ -7,7 +7,7 @@ from typing import Any
 from cofire.data.tables.frame import (
     from_frame,
     import_pandas,
-    refuse_twice,
+    refuse_duplicates,
     target_name,
 )
 from cofire.data.tables.hints import hinted, of_decimal_commas, of_header
@@ -15,24 +15,28 @@ from cofire.data.tables.table import Reading, Table
 
 
 def read_csv(path: Path, reading: Reading) -> Table:
+    """Read a CSV file; `.tsv` in its name makes a tab the default separator."""
     pandas = import_pandas(path)
     default = "\t" if ".tsv" in path.suffixes else ","
     decimal = reading.decimal or "."
     if len(decimal) != 1 or decimal.isalnum():
-        raise ValueError(f"--decimal must be one sign, such as ',', got {decimal!r}.")
+        raise ValueError(
+            f"`decimal` must be one punctuation character, such as ',', got "
+            f"{decimal!r}."
+        )
     how: dict[str, Any] = {"sep": reading.separator or default, "decimal": decimal}
     notes: list[str] = []
     first = _first_line(pandas, path, how)
     if reading.header:
         if _looks_like_data(first):
             raise ValueError(
-                f"{path}: the first line holds numbers only. Say --no-header if it is "
-                "data; else give the columns names."
+                f"{path}: the first line holds only numbers. Pass `header=False` if it "
+                "is data; otherwise add a line with the names of the columns."
             )
         named = [str(name) for name in first.iloc[0].dropna()]
         notes += of_header(named)
         with hinted(path, notes):
-            refuse_twice(path, named)  # pandas would call the second another name
+            refuse_duplicates(path, named)  # pandas would rename the second one
         words: Any = {name: str for name in reading.text}
         frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
     else:
@@ -41,11 +45,11 @@ def read_csv(path: Path, reading: Reading) -> Table:
         frame = pandas.read_csv(path, dtype=words, header=None, **how)
         frame.columns = names
         if len(names) < (reading.n_columns or 0):
-            reading = replace(reading, target=None)  # the file is without it
+            reading = replace(reading, target=None)  # the file lacks it
     if frame.shape[1] == 1 and reading.labelled:
         raise ValueError(
-            f"{path} has one column only, {frame.columns[0]!r}: a target and at least "
-            "one feature were expected. Say --separator if it is not "
+            f"{path} has only one column, {frame.columns[0]!r}: expected a target and "
+            f"at least one feature. Pass `separator` if values are not separated by "
             f"{how['sep']!r}."
         )
     notes += of_decimal_commas(frame, reading.text)
@@ -58,7 +62,7 @@ def _first_line(pandas: Any, path: Path, how: dict[str, Any]) -> Any:
         return pandas.read_csv(path, header=None, nrows=1, **how)
     except pandas.errors.EmptyDataError as error:
         raise ValueError(
-            f"{path} is empty: a table of rows and columns was expected."
+            f"{path} is empty: expected a table of rows and columns."
         ) from error
 
 
@@ -76,9 +80,9 @@ def _numbers_as_names(path: Path, n_found: int, reading: Reading) -> list[str]:
             return names
     but = "" if reading.labelled else f", or {n_columns - 1} without the target"
     raise ValueError(
-        f"{path} has {n_found} columns; the file that the model was trained on had "
-        f"{n_columns}, the target (column {reading.target}) among them: as many were "
-        f"expected{but}. Columns without names go by their number."
+        f"{path} has {n_found} columns; expected {n_columns}{but}, as in the file that "
+        f"the model was trained on (its target is column {reading.target}). Columns "
+        "without names are told apart by their number."
     )
 
 

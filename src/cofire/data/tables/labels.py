@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
+TASKS = ("auto", "classification", "regression")
 MOST_CLASSES = 20
-"""Whole numbers of more different values than these are taken for quantities."""
+"""Whole numbers with more different values than this are taken for quantities."""
 
 
 def task_of(y: np.ndarray) -> str:
-    """Guess what labels are for: few whole numbers, or words, are classes.
+    """Guess the task from the labels: words, or few whole numbers, are classes.
 
     >>> [task_of(np.array(y)) for y in (["no", "yes"], [0, 1, 1], [0.5, 1, 2])]
     ['classification', 'classification', 'regression']
@@ -19,12 +20,12 @@ def task_of(y: np.ndarray) -> str:
 
 
 def labels(values: np.ndarray, name: str) -> np.ndarray:
-    """Whole numbers as int64, other numbers as float64, all else as text."""
+    """Return whole numbers as int64, other numbers as float64, all else as text."""
     missing = np.array([_is_missing(value) for value in values])
     if missing.any():
         raise ValueError(
             f"target {name!r}: {missing.sum()} of {len(values)} rows have no value. "
-            "Remove these rows: a target is not guessed."
+            "Remove these rows: missing targets are not filled in."
         )
     if not all(isinstance(v, int | float | np.number) for v in values) or any(
         isinstance(v, bool | np.bool_) for v in values
@@ -37,7 +38,7 @@ def labels(values: np.ndarray, name: str) -> np.ndarray:
     if not np.isfinite(numbers).all():
         raise ValueError(f"target {name!r} has values that are not finite.")
     if (numbers != np.rint(numbers)).any() or (np.abs(numbers) >= 2**53).any():
-        # Beyond 2**53 float64 does not tell neighbours apart: exact only as integers.
+        # Beyond 2**53 float64 merges neighbours: only integers are exact.
         exact = all(isinstance(value, int | np.integer) for value in values)
         fits = exact and all(-(2**63) <= value < 2**63 for value in values)
         return values.astype(np.int64) if fits else numbers
@@ -45,5 +46,5 @@ def labels(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas' own missing values compare to nothing, not even to themselves.
+    # pandas' own missing values are not equal to anything, not even to themselves.
     return value is None or type(value).__name__ == "NAType" or value != value

@@ -10,8 +10,9 @@ from cofire.data.tables.table import Reading, Table
 
 
 def read_npz(path: Path, reading: Reading) -> Table:
-    # Else numpy takes it for a pickle, and advises to trust it.
+    """Read the arrays of an NPZ file, without pickles."""
+    # Otherwise NumPy takes it for a pickle, and advises to trust it.
     if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path} is not a whole .npz file.")
+        raise ValueError(f"{path} is not a complete .npz file.")
     with np.load(path) as arrays:
         return from_arrays(path, arrays, reading)

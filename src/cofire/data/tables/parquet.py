@@ -7,6 +7,7 @@ from cofire.data.tables.table import Reading, Table
 
 
 def read_parquet(path: Path, reading: Reading) -> Table:
+    """Read a Parquet file with pandas and pyarrow."""
     try:
         frame = import_pandas(path).read_parquet(path)
     except ImportError as error:

@@ -48,7 +48,7 @@ def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[st
     if str(path) in CATALOG:
         options.refuse_for(str(path))
         if task != "auto":
-            raise ValueError(f"--task is for files: {path} has classes, got {task!r}.")
+            raise ValueError(f"`task` is for files: {path} has classes, got {task!r}.")
         return {}
     # What is as usual is left out, so that the keys of stored runs stay as they are
     # when options are added; `header` was always in.
