@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cofire.cli.words import message
+
 if TYPE_CHECKING:
     from cofire.lab.experiments import Run, Store
     from cofire.lab.paper import Choice, Item
@@ -40,7 +42,7 @@ def report(
             )
         write_results_page(path, results, tables, missing=[*_missing(counts), *missing])
     except (ImportError, OSError, StoreError) as error:
-        typer.echo(f"cofire: {error}", err=True)
+        typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None
     print(f"{len(results)} runs: {path}")
 

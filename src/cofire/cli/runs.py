@@ -33,7 +33,7 @@ def open_store(out: Path, *, create: bool = False) -> "Store":
     try:
         return Store(out / "runs.sqlite", create=create)
     except (OSError, StoreError) as error:
-        typer.echo(f"cofire: {error}", err=True)
+        typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None
 
 

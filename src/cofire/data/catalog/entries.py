@@ -91,10 +91,10 @@ CATALOG = {
             *(338, 378, 433, 442, 451, 453, 455, 472, 475, 493),
         ),
         features="500 whole numbers in 0..999; 5 informative, 15 linear combinations "
-        "of these, 480 probes that say nothing",
+        "of these, 480 probes that carry no information",
         source="NIPS 2003 feature selection challenge (Guyon et al.), from UCI; the "
         "600 official validation rows are the test set",
-        licence=f"{_UCI_LICENCE}; the copied repository none",
+        licence=f"{_UCI_LICENCE}; the repository of the copy states none",
         convert=originals.from_text,
         urls=(
             f"{_UCI}/madelon/MADELON/madelon_train.data",
