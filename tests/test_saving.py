@@ -29,6 +29,7 @@ from cofire import (
 from cofire.callbacks import Monitor
 from cofire.errors import ModelFormatError
 from cofire.methods.set import SET
+from cofire.persistence import atomic
 from cofire.persistence import model_file as container
 from cofire.saving import save
 from helpers.estimator_cases import METHODS_ALONE
@@ -351,7 +352,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(container, "open", lambda *a: FullDisk(), raising=False)
+        patch.setattr(atomic, "open", lambda *a: FullDisk(), raising=False)
         with pytest.raises(OSError, match="No space"):
             fitted("plain").save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

@@ -47,9 +47,18 @@ def unknown_name(kind: str, name: object, known: Collection[str]) -> ValueError:
     >>> unknown_name("method", "SETT", {"set", "static"})
     ValueError("unknown method 'SETT'. Did you mean 'set'? Known: set, static.")
     """
+    return ValueError(f"unknown {kind} {name!r}. {suggestion(name, known)}")
+
+
+def suggestion(name: object, known: Collection[str]) -> str:
+    """Word what was probably meant, and what exists.
+
+    >>> suggestion("SETT", {"set", "static"})
+    "Did you mean 'set'? Known: set, static."
+    """
     known = sorted(known)
     # A long name is not a typing error, and difflib is slow on it.
     guess = str(name).lower()[:50]
     close = difflib.get_close_matches(guess, known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{hint}Known: {', '.join(known)}."

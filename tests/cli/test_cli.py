@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import cofire
 from cofire import SparseMLPClassifier
 from cofire.cli import app
-from cofire.lab.demo.training import informative_features
+from cofire.data import CATALOG
 
 CODE = "from cofire.cli import main; main()"
 SOURCE = str(Path(cofire.__file__).parents[1])
@@ -132,7 +132,8 @@ def test_the_demo_marks_the_known_useful_features():
     useful = (
         "28 48 64 105 128 153 241 281 318 336 338 378 433 442 451 453 455 472 475 493"
     )
-    assert informative_features() == [int(n) for n in useful.split()]
+    known = CATALOG["madelon"].relevant_features
+    assert known == tuple(int(n) for n in useful.split())
 
 
 @pytest.mark.parametrize("option", [("--epochs", "0"), ("--seeds", "0")])
@@ -268,7 +269,7 @@ def test_what_is_interrupted_ends_with_a_word(
     with pytest.raises(SystemExit) as end:
         cofire.cli.main()
     assert end.value.code == 130
-    assert capsys.readouterr().err == "cofire: broken off\n"
+    assert capsys.readouterr().err == "cofire: interrupted\n"
 
 
 def test_other_errors_and_ends_are_what_they_were(monkeypatch, signals_restored):

@@ -122,12 +122,12 @@ def test_only_write_runs_nothing(reproduced, tmp_path):
 
 def test_a_choice_with_nothing_in_it_is_said_to_be_one(tmp_path):
     said = cofire("reproduce", "table5", "--datasets", "isolet", "--out", tmp_path)
-    assert "it has nothing of what was asked for. It has: --datasets" in said
+    assert "it has none of what was asked for. It has: --datasets" in said
     assert "--hidden 100 500 1000; --epsilon 1 5 13." in said
     assert not list(tmp_path.glob("table5*"))
     # Dense networks have no epsilon, but one that no table has is not theirs either.
     said = cofire("reproduce", "table2", "--epsilon", 99, "--out", tmp_path)
-    assert "it has nothing of what was asked for" in said and "runs done" not in said
+    assert "it has none of what was asked for" in said and "runs done" not in said
 
 
 def test_the_list_has_every_item_with_its_runs(reproduced, tmp_path):
@@ -325,7 +325,9 @@ def test_runs_go_out_and_come_in_again(filled, tmp_path):
     assert cofire("runs", "import", file, "--out", new) == "0 runs are new.\n"
     file.write_text(file.read_text().replace("0.6", "0.5"))
     said = cofire("runs", "import", file, "--out", new)
-    assert said.startswith("0 runs are new.\n1 runs are there with another score")
+    assert said.startswith(
+        "0 runs are new.\n1 runs are in the store with another score"
+    )
     assert cofire("runs", "list", "--out", new).startswith("2 done\n")
     said = cofire("runs", "export", tmp_path / "c.csv", "--curves", "--out", filled)
     assert said.startswith("8 lines")

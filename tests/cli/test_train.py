@@ -16,7 +16,7 @@ import cofire
 from cofire.cli import app
 from cofire.cli.evaluate import of_classes
 from cofire.data import CATALOG, catalog
-from cofire.data.preprocess import Preprocessing
+from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Table
 from cofire.persistence import model_file as container
 from cofire.saving import load_with_document, save
@@ -147,9 +147,9 @@ def test_breaking_off_says_how_to_go_on(epochs, monkeypatch):
     arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL)
     result = run(*arguments, "--checkpoint", "kept")
     assert result.exit_code == 130
-    says = "cofire: the same command goes on from its checkpoint in kept\n"
+    says = "cofire: the same command resumes from its checkpoint in kept\n"
     assert result.stderr == (says if epochs else "")
-    assert run(*arguments).stderr == ""
+    assert "with --checkpoint FOLDER the same command" in run(*arguments).stderr
 
 
 def test_it_learns():
@@ -191,7 +191,7 @@ def test_evaluate_says_why_a_model_of_quantities_cannot_be_measured():
     assert "two rows or more" in refused("evaluate", "a.cofire", "one.csv")
     one.assign(weight="heavy").to_csv("words.csv", index=False)
     said = refused("evaluate", "a.cofire", "words.csv")
-    assert "the model says numbers; the labels are 'heavy'" in said
+    assert "the model predicts numbers; the labels are 'heavy'" in said
 
 
 def test_evaluate_shows_every_class():
@@ -286,9 +286,9 @@ def test_columns_without_names_may_come_without_the_target():
     for target in ((), ("--target", 0), ("--target", -4)):
         result = done("predict", "a.cofire", "x.csv", "--no-header", *target)
         assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
-    assert "without the target (column 0)" in result.stderr
+    assert "assumed to be the target (column 0)" in result.stderr
     said = refused("evaluate", "a.cofire", "x.csv", "--no-header")
-    assert "x.csv has 3 columns" in said and "had 4" in said
+    assert "x.csv has 3 columns" in said and "expected 4" in said
     assert "'2'" in refused("predict", "a.cofire", "x.csv", "--no-header", "--target=2")
 
     unnamed("b.csv", "kind length weight")
@@ -307,7 +307,7 @@ def test_columns_without_names_that_are_too_many_or_too_few_are_refused():
         unnamed("x.csv", columns)
         said = refused("predict", "a.cofire", "x.csv", "--no-header")
         assert f"x.csv has {len(columns.split())} columns" in said
-        assert "had 3, the target (column 1) among them" in said
+        assert "expected 3" in said and "its target is column 1" in said
         assert "or 2 without the target" in said
         test = ("--target", 1, "--test", "x.csv", "--no-header")
         assert "x.csv has" in refused("train", "a.csv", *test)
@@ -362,11 +362,11 @@ def test_a_first_line_that_looks_like_data_is_noted():
     frame.to_csv("a.csv", index=False, header=False)
     result = done("train", "a.csv", *SMALL)
     assert "note: the first line looks like data ('" in result.stderr
-    assert "say --no-header if it is.\n" in result.stderr
+    assert "pass --no-header if it is.\n" in result.stderr
     frame[5:].to_csv("x.csv", index=False, header=False)
     said = refused("predict", "a.cofire", "x.csv")
     assert "x.csv: columns that the model needs are missing" in said
-    assert "say --no-header" in said
+    assert "pass --no-header" in said
     said = refused("predict", "a.cofire", "x.csv", "--no-header")
     assert "the model was trained without --no-header" in said
 
@@ -380,7 +380,7 @@ def test_names_that_stand_twice_may_be_data():
         "a.csv", index=False, header=False
     )
     said = refused("train", "a.csv")
-    assert "'1.5' stands above two columns" in said and "--no-header" in said
+    assert "two columns have the name '1.5'" in said and "--no-header" in said
 
 
 def test_decimal_commas():
@@ -389,7 +389,7 @@ def test_decimal_commas():
     frame.round(1).to_csv("b.csv", index=False)
     semi = ("--separator", ";")
     result = done("train", "a.csv", *semi, *SMALL)
-    assert "--decimal , makes them numbers (in 'length', 'weight')" in result.stderr
+    assert "--decimal , reads them as numbers (in 'length', 'weight')" in result.stderr
     result = done("train", "a.csv", *semi, "--decimal", ",", *SMALL)
     assert "2 columns of numbers, 1 of words" in result.stdout and not result.stderr
     expected = predictions("a.cofire", "b.csv")
@@ -431,12 +431,12 @@ def test_a_model_of_arrays_says_what_it_wants_of_a_table():
     table.to_csv("x.csv", index=False)
     said = refused("predict", "a.cofire", "x.csv")
     assert "x.csv: column 'kind' holds words, such as '" in said
-    assert "takes 2 columns of numbers" in said and "Say --target kind" in said
+    assert "expects 2 columns of numbers" in said and "Pass --target kind" in said
     expected = predictions("a.cofire", "a.npz")
     assert predictions("a.cofire", "x.csv", "--target", "kind") == expected
     table.assign(kind=1).to_csv("x.csv", index=False)
     said = refused("predict", "a.cofire", "x.csv")
-    assert "x.csv: the model takes 2 columns" in said and "there are 3" in said
+    assert "x.csv: the model expects 2 columns" in said and "there are 3" in said
 
 
 def test_what_is_new_in_a_file_is_said():
@@ -501,7 +501,9 @@ def test_arrays_that_are_not_called_X_and_y():
         assert json.loads(result.stdout)["accuracy"] == score
         assert len(predictions("a.cofire", "a.npz", *more)) == 60
     np.savez("b.npz", X=X)
-    assert "it has X. Say --samples NAME" in refused("predict", "a.cofire", "b.npz")
+    assert "it has X. Name the right one with --samples NAME" in refused(
+        "predict", "a.cofire", "b.npz"
+    )
     assert len(predictions("a.cofire", "b.npz", "--samples", "X")) == 60
 
 
@@ -539,10 +541,13 @@ def test_models_that_were_saved_in_python():
         (("nothing.csv",), "nothing.csv: there is no such file"),
         (("madelom",), "Did you mean 'madelon'?"),
         (("fruit.csv",), "missing in 'colour' (5 rows), 'weight' (9 rows). Fill"),
-        (("fruit.csv", "--decimal", "1"), "--decimal must be one sign"),
-        (("empty.csv",), "empty.csv is empty: a table of rows"),
+        (("fruit.csv", "--decimal", "1"), "--decimal must be one punctuation"),
+        (("empty.csv",), "empty.csv is empty: expected a table"),
         (("one.csv",), "one.csv: --test-fraction 0.2 leaves none of 1 rows to train"),
-        (("one.csv", "--test-fraction", "0.9"), "say --test FILE or --test-fraction 0"),
+        (
+            ("one.csv", "--test-fraction", "0.9"),
+            "pass --test (a file of test rows), or pass --test-fraction 0",
+        ),
         (("fruit.csv", "--missing", "zero"), "unknown missing 'zero'"),
         (("fruit.csv", "--target", "kinds"), "Did you mean 'kind'?"),
         (("fruit.csv", "--task", "guess"), "unknown task 'guess'"),
@@ -586,7 +591,7 @@ def test_a_model_that_is_not_there(command, own_folder):
     data = () if command == "info" else ("fruit.csv",)
     said = refused(command, "no.cofire", *data)
     assert "no.cofire: there is no such file. `cofire train` writes" in said
-    assert "is a folder, not a model's file" in refused(command, own_folder, *data)
+    assert "is a folder, not a model file" in refused(command, own_folder, *data)
 
 
 def test_a_forged_preprocessing_is_refused(own_folder):

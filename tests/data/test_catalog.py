@@ -11,7 +11,6 @@ from sklearn.model_selection import train_test_split
 from cofire.data import (
     CATALOG,
     Dataset,
-    catalog,
     load,
     min_max_scaled,
     paper_data,
@@ -19,6 +18,7 @@ from cofire.data import (
     paper_split,
     standardised,
 )
+from cofire.data.catalog import lookup as catalog
 
 DATA_FOLDER = os.environ.get("COFIRE_DATA", "")
 
@@ -83,7 +83,9 @@ def test_the_data_folder_comes_first(tmp_path, monkeypatch):
 def test_a_damaged_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("COFIRE_DATA", str(tmp_path))
     (tmp_path / "madelon.npz").write_bytes(b"damaged")
-    with pytest.raises(ValueError, match="madelon.npz is not the file.*sha256"):
+    with pytest.raises(
+        ValueError, match="madelon.npz is not the expected file.*sha256"
+    ):
         load("madelon")
 
 
@@ -128,7 +130,7 @@ def test_the_same_values_in_other_bytes_are_accepted(tmp_path, monkeypatch):
     assert load("madelon").digest() == CATALOG["madelon"].content
     changed["X_test"][5, 7] += 1
     np.savez(tmp_path / "madelon.npz", **changed)
-    with pytest.raises(ValueError, match="its values are not madelon's"):
+    with pytest.raises(ValueError, match="its values are not those of madelon"):
         load("madelon")
 
 

@@ -14,8 +14,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 from cofire.data import load
-from cofire.data.prepare import paper_data, paper_rows
-from cofire.data.preprocess import Preprocessing
+from cofire.data.preprocessing.paper import paper_data, paper_rows
+from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Reading, Table, read_table, task_of
 from helpers.needs import needs_package
 
@@ -89,7 +89,7 @@ def test_what_labels_are_for():
 def test_files_without_a_header(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("1,2,0\n3,4,1\n")
-    with pytest.raises(ValueError, match="--no-header"):
+    with pytest.raises(ValueError, match="`header=False`"):
         read_table(path)
     table = read_table(path, Reading(header=False))
     assert table.y.tolist() == [0, 1] and list(table.X.columns) == ["0", "1"]
@@ -100,7 +100,7 @@ def test_files_without_a_header(tmp_path):
 def test_separators(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x;y\n1;a\n2;b\n")
-    with pytest.raises(ValueError, match="one column only.*--separator"):
+    with pytest.raises(ValueError, match="only one column.*`separator`"):
         read_table(path)
     assert read_table(path, Reading(separator=";")).y.tolist() == ["a", "b"]
     tabs = tmp_path / "a.tsv"
@@ -149,7 +149,7 @@ def test_the_samples_by_name(kind, tmp_path):
     save(path, **arrays)
     table = read_table(path, Reading("target", samples="data"))
     assert np.array_equal(table.X, np.eye(3)) and table.y.tolist() == [1, 0, 1]
-    with pytest.raises(ValueError, match="no array 'y'; it has .*Say --target NAME"):
+    with pytest.raises(ValueError, match="no array 'y'; it has .*`target='NAME'`"):
         read_table(path, Reading(samples="data"))
 
 
@@ -197,18 +197,18 @@ def test_what_is_wrong_with_a_file_is_said(tmp_path, file):
     refused("a.csv", "x,y\n", "has no rows")
     refused("b.csv", "x,y\n1,a\n2,\n", "target 'y': 1 of 2 rows have no value")
     refused("c.csv", "x,y\n1,a\n", "unknown column .*'z'", Reading("z"))
-    refused("d.libsvm", "hello world\n", "not in libsvm's form")
+    refused("d.libsvm", "hello world\n", "not in the format of libsvm")
     refused("e.npz", {"X": np.zeros(3), "y": np.zeros(3)}, "2 dimensions.*with 1")
     refused("f.npz", {"X": np.zeros((3, 2)), "y": np.zeros(2)}, "each of the 3 rows")
-    refused("g.npz", {"data": np.zeros(3)}, "no array 'X'; it has data. Say --samples")
-    refused("h.csv", "y\na\nb\n", "has one column only, .y.")
-    refused("l.npz", {"X": np.empty((2, 0)), "y": np.eye(2)[0]}, "no column beside")
+    refused("g.npz", {"data": np.zeros(3)}, "no array 'X'; it has data. .*`samples=")
+    refused("h.csv", "y\na\nb\n", "has only one column, .y.")
+    refused("l.npz", {"X": np.empty((2, 0)), "y": np.eye(2)[0]}, "no column besides")
     refused("i.npz", {"X": np.eye(2), "y": np.array([1, np.inf])}, "not finite")
     begins_with_1 = Reading(first_index=1)
-    refused("j.libsvm", "1 0:2 3:4\n", "a feature 0; .* begin with 1", begins_with_1)
+    refused("j.libsvm", "1 0:2 3:4\n", "a feature 0; .* start at 1", begins_with_1)
     # How the header of MATLAB 7.3's files begins; the rest is HDF5.
     header = "MATLAB 7.3 MAT-file".ljust(124) + "\0\2IM"
-    refused("k.mat", header + "\0" * 384, "MAT files of version 7.3 are not read")
+    refused("k.mat", header + "\0" * 384, "MAT files of version 7.3 cannot be read")
 
 
 # ---- preprocessing ------------------------------------------------------------------
@@ -277,7 +277,7 @@ def test_an_unknown_category_is_none_of_the_known():
 
 
 def test_missing_values_are_refused_unless_an_option_says_otherwise():
-    with pytest.raises(ValueError, match=r"'weight' \(2 rows\).*--missing mean"):
+    with pytest.raises(ValueError, match=r"'weight' \(2 rows\).*`missing='mean'`"):
         fitted(fruit())
     steps, _ = fitted(fruit(gaps=False))
     with pytest.raises(ValueError, match=r"'colour' \(1 rows\)"):
@@ -292,15 +292,19 @@ def test_missing_values_are_refused_unless_an_option_says_otherwise():
 
 def test_columns_that_are_no_features_are_refused():
     frame = fruit(300, gaps=False)
-    with pytest.raises(ValueError, match="'id' has 300 different words.*--drop id"):
+    with pytest.raises(
+        ValueError, match=r"'id' has 300 different words.*`drop=\['id'\]`"
+    ):
         fitted(frame.assign(id=[f"n{i}" for i in range(300)]))
     days = pd.date_range("2020-01-01", periods=300)
-    with pytest.raises(ValueError, match="'day' holds points in time.*--drop day"):
+    with pytest.raises(
+        ValueError, match=r"'day' holds dates or times.*`drop=\['day'\]`"
+    ):
         fitted(frame.assign(day=days))
     with pytest.raises(ValueError, match="'length' has infinite"):
         fitted(frame.assign(length=np.inf))
     steps, X = fitted(frame)
-    with pytest.raises(ValueError, match="'length' held numbers.*'long'"):
+    with pytest.raises(ValueError, match="'length' must hold numbers.*'long'"):
         steps.transform(X.assign(length="long"))
 
 
@@ -328,7 +332,7 @@ def test_sparse_rows_stay_sparse(scale):
     assert found.format == "csr" and found.nnz == X.nnz
     narrow, _ = steps.transform(X[:, :4])  # a libsvm file whose last features are 0
     assert narrow.shape == (40, 6)
-    with pytest.raises(ValueError, match="takes 6 features, these rows have 7"):
+    with pytest.raises(ValueError, match="expects 6 features; these rows have 7"):
         steps.transform(scipy.sparse.csr_array((2, 7)))
 
 

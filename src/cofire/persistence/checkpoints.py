@@ -19,6 +19,7 @@ import numpy as np
 from cofire.callbacks import Callback, Checkpoint
 from cofire.errors import ModelFormatError
 from cofire.persistence import model_file
+from cofire.persistence.atomic import sync_folder
 from cofire.persistence.progress import Tensors, restore_progress
 from cofire.persistence.values import Document, decode, demand, encode
 from cofire.training.progress import Progress
@@ -179,7 +180,7 @@ class FitCheckpoints(Callback):
             new = not self._folder.exists()
             self._folder.mkdir(parents=True, exist_ok=True)
             if new:
-                model_file.sync_folder(self._folder.parent)
+                sync_folder(self._folder.parent)
             lock = os.open(self._folder, os.O_RDONLY) if fcntl else -1
         except OSError as error:
             raise OSError(

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cofire.errors import ModelFormatError
+from cofire.persistence.atomic import replacing
 from cofire.persistence.values import Document, canonical
 
 FORMAT = 1
@@ -46,8 +47,11 @@ def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> Non
     header, arrays = _laid_out(canonical(document), tensors)
     if len(header) > _MAX_HEADER or _is_too_rich(header.decode("ascii")):
         raise ValueError("the model's history is too long for a model file.")
-    length = len(header).to_bytes(8, "little")
-    _replace(os.path.realpath(path), [length, header, *arrays])
+    with replacing(path) as file:
+        file.write(len(header).to_bytes(8, "little"))
+        file.write(header)
+        for array in arrays:
+            file.write(array.data)
 
 
 def _laid_out(
@@ -239,31 +243,3 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> Document:
 
 def _sha256(content: Any) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _replace(path: str, parts: list[Any]) -> None:
-    """Put the parts in a row at path, in one step that survives a power cut."""
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have what was added to a folder survive a power cut."""
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

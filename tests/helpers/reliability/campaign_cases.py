@@ -88,7 +88,7 @@ class Campaign:
         finished = process.returncode == 0  # it was quicker
         assert finished or process.returncode == 130, complaint
         assert "Traceback" not in complaint and "rror" not in complaint, complaint
-        assert finished or complaint.endswith("cofire: broken off\n"), complaint
+        assert finished or complaint.endswith("cofire: interrupted\n"), complaint
         end = time.monotonic() + PATIENCE
         while session_members(process.pid):  # loky's tracker is the last to go
             assert time.monotonic() < end, session_members(process.pid)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from cofire.cli import app
 from cofire.cli.lists import spread_lists
-from cofire.data.training_rows import FileOptions
+from cofire.data.preprocessing.training_rows import FileOptions
 from cofire.lab.experiments import Result, Run, Store
 from cofire.lab.experiments.compare import (
     comparison_runs,

@@ -1,22 +1,22 @@
-"""The files that the original sites give, turned into the arrays of our files.
+"""The files of the original sites, converted to the arrays of our own files.
 
-One function a form: it takes the files in the order of the catalogue's addresses.
+One function per format. It takes the files in the order of the catalogue's `urls`.
 """
 
 import gzip
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from cofire.data.files import packed_sheets
+from cofire.data.catalog.files import packed_sheets
 
 Arrays = dict[str, np.ndarray]
 _PARTS = ("X_train", "y_train", "X_test", "y_test")
 
 
-def _from_text(files: Sequence[Path]) -> Arrays:
+def from_text(files: Sequence[Path]) -> Arrays:
     """Madelon: numbers in lines; labels -1 and 1."""
     X_train, y_train, X_test, y_test = (
         np.loadtxt(file, dtype=np.int64) for file in files
@@ -25,8 +25,8 @@ def _from_text(files: Sequence[Path]) -> Arrays:
     return _named(*values, y_test > 0)
 
 
-def _from_idx(files: Sequence[Path]) -> Arrays:
-    """MNIST and its kin: a big-endian header, then bytes."""
+def from_idx(files: Sequence[Path]) -> Arrays:
+    """MNIST and Fashion-MNIST: a big-endian header, then bytes."""
     return _named(*(_idx(gzip.decompress(file.read_bytes())) for file in files))
 
 
@@ -38,7 +38,7 @@ def _idx(content: bytes) -> np.ndarray:
     return values.reshape(shape[0], -1) if n_dimensions > 1 else values
 
 
-def _from_letters(files: Sequence[Path]) -> Arrays:
+def from_letters(files: Sequence[Path]) -> Arrays:
     """Isolet: five parts, four decimals, labels from 1."""
     parts = [_mat(file) for file in files]
     X = [np.rint(np.asarray(X) * 10000).astype(np.int16) for X, _ in parts]
@@ -47,7 +47,7 @@ def _from_letters(files: Sequence[Path]) -> Arrays:
     return arrays | {"scale": np.array(0.0001)}
 
 
-def _from_counts(files: Sequence[Path]) -> Arrays:
+def from_counts(files: Sequence[Path]) -> Arrays:
     """PCMAC and BASEHOCK: a table of counts, mostly 0; labels from 1."""
     import scipy.sparse
 
@@ -72,17 +72,19 @@ def _mat(file: Path) -> tuple[np.ndarray, np.ndarray]:
     return X, y.ravel().astype(np.int64)
 
 
-def _from_cifar10(files: Sequence[Path]) -> Arrays:
+def from_cifar10(files: Sequence[Path]) -> Arrays:
+    """CIFAR-10: five batches to train on, one to test with."""
     batches = [f"data_batch_{i}.bin" for i in range(1, 6)]
     return _pictures(files[0], batches, "test_batch.bin", "batches.meta.txt")
 
 
-def _from_cifar100(files: Sequence[Path]) -> Arrays:
+def from_cifar100(files: Sequence[Path]) -> Arrays:
+    """CIFAR-100, with its 100 fine classes."""
     return _pictures(files[0], ["train.bin"], "test.bin", "fine_label_names.txt")
 
 
 def _pictures(archive: Path, train: list[str], test: str, names: str) -> Arrays:
-    """Rows of label bytes, the last one counts, then all red, all green, all blue."""
+    """Rows of label bytes, of which the last is used, then red, green, blue planes."""
     with tarfile.open(archive) as tar:
         members = {Path(m.name).name: m for m in tar.getmembers() if m.isfile()}
 
@@ -111,15 +113,3 @@ def _pictures(archive: Path, train: list[str], test: str, names: str) -> Arrays:
 def _named(*parts: np.ndarray) -> Arrays:
     arrays = dict(zip(_PARTS, parts, strict=True))
     return arrays | {k: arrays[k].astype(np.uint8) for k in ("y_train", "y_test")}
-
-
-CONVERT: dict[str, Callable[[Sequence[Path]], Arrays]] = {
-    "madelon": _from_text,
-    "isolet": _from_letters,
-    "mnist": _from_idx,
-    "fashion_mnist": _from_idx,
-    "cifar10": _from_cifar10,
-    "cifar100": _from_cifar100,
-    "pcmac": _from_counts,
-    "basehock": _from_counts,
-}

@@ -1,14 +1,15 @@
-"""Get a file over HTTP; what broke off is continued, not begun anew."""
+"""Download a file over HTTP; an interrupted download is resumed."""
 
-import os
 from collections.abc import Callable
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from cofire.persistence.atomic import move_into_place
+
 Watch = Callable[[str, int, int | None], None]
-"""Told the file's name, the bytes that are here and all there will be, if known."""
+"""Called with a file's name, the bytes that have arrived and the total, if known."""
 
 ATTEMPTS = 3
 TIMEOUT = 30.0
@@ -17,11 +18,11 @@ _RANGE_NOT_SATISFIABLE = 416
 
 
 def download(url: str, path: Path, watch: Watch | None = None) -> None:
-    """Download url to path, which exists only once it is whole.
+    """Download url to path, which exists only once it is complete.
 
-    What came before a connection broke stays in `<path>.part`; the next attempt, of
-    this call or of a later one, asks the server for the rest alone. An OSError when
-    the last attempt has failed too.
+    What arrived before a connection broke stays in `<path>.part`; the next attempt, of
+    this call or of a later one, asks the server only for the rest. An OSError is raised
+    when the last attempt has failed too.
     """
     part = path.with_name(f"{path.name}.part")
     for attempt in range(1, ATTEMPTS + 1):
@@ -34,7 +35,7 @@ def download(url: str, path: Path, watch: Watch | None = None) -> None:
         except (OSError, HTTPException) as error:
             if attempt == ATTEMPTS:
                 raise ConnectionError(f"{url}: {error}") from error
-    os.replace(part, path)
+    move_into_place(part, path)
 
 
 def _continue(url: str, part: Path, watch: Watch | None) -> None:
@@ -47,11 +48,11 @@ def _continue(url: str, part: Path, watch: Watch | None) -> None:
         if error.code == _RANGE_NOT_SATISFIABLE and here:
             if _total(error.headers.get("Content-Range")) == here:
                 return
-            part.unlink()  # longer than the file can be: left by another one
-            raise ConnectionError(f"{part} was of no use; removed") from error
+            part.unlink()  # longer than the file can be: left by another file
+            raise ConnectionError(f"{part} did not fit; removed") from error
         raise
     with answer:
-        here, total = _place(answer, here)
+        here, total = _position(answer, here)
         with part.open("ab") as file:
             file.truncate(here)
             while chunk := answer.read(_CHUNK):
@@ -63,13 +64,13 @@ def _continue(url: str, part: Path, watch: Watch | None) -> None:
         raise ConnectionError(f"the connection broke after {here} of {total} bytes")
 
 
-def _place(answer: HTTPResponse, here: int) -> tuple[int, int | None]:
-    """Where the bytes of this answer begin, and how long the whole file is."""
+def _position(answer: HTTPResponse, here: int) -> tuple[int, int | None]:
+    """Return where the bytes of this answer begin, and the length of the whole file."""
     if answer.status == 206:
         given = answer.headers.get("Content-Range", "")
         if given.startswith(f"bytes {here}-"):
             return here, _total(given)
-        raise ConnectionError(f"asked for the bytes from {here} on, got {given!r}")
+        raise ConnectionError(f"asked for the bytes from {here}, got {given!r}")
     length = answer.headers.get("Content-Length")
     return 0, int(length) if length else None
 

@@ -1,16 +1,14 @@
 """The files of named data sets: what the arrays in an .npz mean, and how to write one.
 
-Three forms, all without pickle:
+There are three forms, all without pickle:
 
-- `X_train`, `y_train`, `X_test`, `y_test`, and maybe `scale`, with which X is to be
-  multiplied;
-- images as lossless WebP sheets of 500, 32 pixels wide: `webp` (all bytes in a row),
-  `offsets`, `y_train`, `y_test`;
+- `X_train`, `y_train`, `X_test`, `y_test`, and optionally `scale`, a factor of X;
+- images as lossless WebP sheets of 500, 32 pixels wide: `webp` (the sheets one after
+  the other), `offsets`, `y_train`, `y_test`;
 - word counts in CSR form, `data`, `indices`, `indptr`, `shape`, and `y`: no split.
 """
 
 import io
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.data.splits import paper_split
+from cofire.data.catalog.splits import paper_split
+from cofire.persistence.atomic import replacing
 
 Arrays = Mapping[str, np.ndarray]
 Parts = tuple[Any, np.ndarray, Any, np.ndarray]
@@ -30,10 +29,10 @@ SHEET = 500
 
 
 def parts_of(arrays: Arrays) -> Parts:
-    """Turn the arrays of a file into samples and labels to train and to test with.
+    """Return samples and labels to train on and to test with from a file's arrays.
 
-    Bytes stay bytes and sparse rows stay sparse; what has no split of its own gets the
-    CTRE paper's, 80 and 20 per cent.
+    Bytes stay bytes and sparse rows stay sparse. A file without a split gets the CTRE
+    paper's, 80 and 20 per cent.
     """
     if "indptr" in arrays:
         return _split_counts(arrays)
@@ -41,7 +40,7 @@ def parts_of(arrays: Arrays) -> Parts:
         X = _unpacked_sheets(arrays["webp"], arrays["offsets"])
         X_train, X_test = np.split(X, [len(arrays["y_train"])])
     else:
-        # Some hold whole numbers to be multiplied with a number.
+        # Some hold whole numbers and a factor.
         scale = arrays["scale"] if "scale" in arrays else None
         X_train, X_test = (_values(arrays[k], scale) for k in ("X_train", "X_test"))
     y_train, y_test = (arrays[k].astype(np.int64) for k in ("y_train", "y_test"))
@@ -59,12 +58,12 @@ def _split_counts(arrays: Arrays) -> Parts:
     values = (arrays["data"], columns, arrays["indptr"])
     X = scipy.sparse.csr_array(values, shape=tuple(arrays["shape"].tolist()))
     y = arrays["y"].astype(np.int64)
-    train, test = paper_split(len(y), share=0.2)
+    train, test = paper_split(len(y), fraction=0.2)
     return X[train], y[train], X[test], y[test]
 
 
 def _unpacked_sheets(webp: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return all images as rows, pixel after pixel, each pixel red, green, blue."""
+    """Return images as rows, pixel after pixel, each pixel red, green, blue."""
     from PIL import Image
 
     sheets = [
@@ -82,7 +81,7 @@ def packed_sheets(X: np.ndarray) -> dict[str, np.ndarray]:
     for start in range(0, len(X), SHEET):
         file = io.BytesIO()
         sheet = Image.fromarray(X[start : start + SHEET].reshape(-1, 32, 3))
-        # The least effort: a few per cent larger, many times faster.
+        # The lowest effort gives files a few per cent larger, many times faster.
         sheet.save(file, "WEBP", lossless=True, quality=0, method=0)
         sheets.append(file.getvalue())
     return {
@@ -92,13 +91,11 @@ def packed_sheets(X: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write an .npz beside its path, then rename: the path never holds half a file."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-    try:
-        with zipfile.ZipFile(temporary, "x", zipfile.ZIP_DEFLATED) as archive:
-            for name, array in arrays.items():
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                    np.lib.format.write_array(file, array, allow_pickle=False)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    """Write the arrays as an .npz file; the path never holds half a file."""
+    with (
+        replacing(path) as whole,
+        zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, array, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Dataset: samples and labels to train and to test with, and what they are."""
+"""Dataset: samples and labels to train on and to test with."""
 
 import hashlib
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ Samples = Any
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Samples X (n_samples, n_features) and labels y (n_samples) int64 from 0.
+    """Samples X (n_samples, n_features) and labels y (n_samples), int64 from 0.
 
-    X is float32 or, where the source has bytes, uint8; word counts are a SciPy sparse
-    array in CSR form.
+    X is float32, or uint8 if the source has bytes; word counts are a SciPy sparse array
+    in CSR form.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Dataset:
     source: str
 
     def digest(self) -> str:
-        """Return the sha256 of all values: equal data, equal digest, in any file.
+        """Return the sha256 of all values, which does not depend on the file format.
 
         >>> X, y = np.eye(2, dtype=np.uint8), np.arange(2)
         >>> one, copy = (Dataset(n, X, y, X, y, "", "") for n in ("one", "copy"))
@@ -52,7 +52,7 @@ def _arrays(part: Any) -> list[np.ndarray]:
 
 
 def in_order_of_content(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Put rows in the order of their sha256: the same whatever order they came in.
+    """Sort rows by their sha256, so that the order they came in does not matter.
 
     >>> X, y = np.arange(6, dtype=np.uint8).reshape(3, 2), np.array([0, 1, 2])
     >>> a, b = in_order_of_content(X, y), in_order_of_content(X[::-1], y[::-1])

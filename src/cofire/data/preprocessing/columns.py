@@ -1,4 +1,4 @@
-"""Named columns of a table turned into features: numbers scaled, words one-hot."""
+"""The named columns of a table as features: numbers scaled, words one-hot."""
 
 from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.data.dataset import Samples
-from cofire.data.prepare import scaled
-from cofire.data.scales import fill_values, origin_and_unit, refuse_missing
+from cofire.data.catalog.dataset import Samples
+from cofire.data.preprocessing.scales import (
+    fill_values,
+    origin_and_unit,
+    refuse_missing,
+    scaled,
+)
 from cofire.errors import listed
 
 _SPARSE_BELOW = 0.3
-"""Share of features that are not 0 below which rows are made sparse."""
+"""Fraction of features that are not 0 below which rows become sparse."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,7 @@ class NumberColumn:
 
     name: str
     fill: float | None
-    """What a missing value is taken for; None: it is refused."""
+    """What replaces a missing value; None: it is refused."""
     origin: float
     unit: float
 
@@ -45,7 +49,7 @@ class WordColumn:
 
 @dataclass(frozen=True)
 class Columns:
-    """What becomes of a table's columns; the order of features is that of columns."""
+    """How columns become features, in the order of the columns."""
 
     columns: tuple[NumberColumn | WordColumn, ...]
 
@@ -86,21 +90,21 @@ class Columns:
     def transform(
         self, frame: Any, dropped: Collection[str] = ()
     ) -> tuple[Samples, list[str]]:
-        """Turn rows into features, float32; and what a user should know of them.
+        """Return rows as features, float32, and notes for the user.
 
-        Nothing is said of columns that training left out, the `dropped` ones.
+        Columns that training left out, the `dropped` ones, are not noted.
         """
         if not hasattr(frame, "columns"):
             raise ValueError(
                 "the model was trained on a table with named columns (CSV, Parquet); "
-                "this file has none."
+                "these rows have none."
             )
         names = [column.name for column in self.columns]
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ValueError(
                 f"columns that the model needs are missing: {listed(absent)}. "
-                f"The file has {listed(list(frame.columns))}."
+                f"There are {listed(list(frame.columns))}."
             )
         notes = []
         more = [name for name in frame.columns if name not in {*names, *dropped}]
@@ -137,7 +141,7 @@ class Columns:
 
     @classmethod
     def from_list(cls, plain: list[dict[str, Any]]) -> "Columns":
-        """Undo `to_list`; ValueError, TypeError or LookupError for anything else."""
+        """Undo `to_list`; anything else is a ValueError, TypeError or LookupError."""
         return cls(tuple(_restored(**column) for column in plain))
 
 
@@ -145,7 +149,7 @@ def _restored(
     name: str, fill: Any, categories: Any = None, origin: Any = None, unit: Any = None
 ) -> NumberColumn | WordColumn:
     if type(name) is not str:
-        raise TypeError("a column's name is no text")
+        raise TypeError("a column's name is not text")
     if categories is not None:
         known = tuple(str(category) for category in categories)
         return WordColumn(name, None if fill is None else str(fill), known)
@@ -156,12 +160,12 @@ def _restored(
 
 
 def holds_words(frame: Any, name: str, text: Collection[str] = ()) -> bool:
-    """Whether a column is not one of numbers; points in time are refused."""
+    """Return whether a column does not hold numbers; dates and times are refused."""
     kind = frame[name].dtype
     if getattr(kind, "kind", "O") in "mM" or type(kind).__name__ == "DatetimeTZDtype":
         raise ValueError(
-            f"column {name!r} holds points in time: make numbers of them, or leave it "
-            f"out with --drop {name}."
+            f"column {name!r} holds dates or times: convert them to numbers, or leave "
+            f"it out with `drop={[name]!r}`."
         )
     numeric = getattr(kind, "kind", "O") in "iufb" and type(kind).__name__ != (
         "CategoricalDtype"
@@ -173,7 +177,9 @@ def _numbers(frame: Any, name: str) -> np.ndarray:
     try:
         values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(f"column {name!r} held numbers in training: {error}") from None
+        raise ValueError(
+            f"column {name!r} must hold numbers, as in training: {error}"
+        ) from None
     if np.isinf(values).any():
         raise ValueError(f"column {name!r} has infinite values.")
     return values
@@ -195,13 +201,33 @@ def _word_column(name: str, values: np.ndarray, missing: str | None) -> WordColu
     known = values[~_is_nan(values)].astype(str)
     categories, counts = np.unique(known, return_counts=True)
     if len(categories) > max(100, len(values) // 2):
-        raise ValueError(
-            f"column {name!r} has {len(categories)} different words in {len(values)} "
-            f"rows, which looks like names or dates: leave it out with --drop {name}."
-        )
-    # The most frequent, of several the first: as SimpleImputer does.
+        raise ValueError(_too_many_words(name, known, len(categories)))
+    # The most frequent one, or the first of several, as SimpleImputer does.
     fill = None if missing is None else str(categories[counts.argmax()])
     return WordColumn(name, fill, tuple(categories.tolist()))
+
+
+def _too_many_words(name: str, known: np.ndarray, n_different: int) -> str:
+    """Tell a column of numbers with a few wrong values from one of names or dates."""
+    strange = [value for value in known.tolist() if not _is_number(value)]
+    if len(strange) < len(known) / 2:
+        return (
+            f"column {name!r} holds numbers, except for {len(strange)} of {len(known)} "
+            f"values: {listed(list(dict.fromkeys(strange)))}. Correct them, or leave "
+            "them empty and pass `missing='mean'`."
+        )
+    return (
+        f"column {name!r} has {n_different} different words in {len(known)} rows, "
+        f"which looks like names or dates: leave it out with `drop={[name]!r}`."
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Samples:
@@ -212,8 +238,8 @@ def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Sample
     if unknown:
         n_rows = int(np.isin(values.astype(str), np.array(unknown)).sum())
         notes.append(
-            f"column {column.name!r}: {n_rows} rows have a value that training did not "
-            f"see ({listed(unknown)}); they count as none of its categories"
+            f"column {column.name!r}: {n_rows} rows have a value that did not occur in "
+            f"training ({listed(unknown)}); they belong to none of its categories"
         )
     encoder = OneHotEncoder(
         categories=[known], handle_unknown="ignore", dtype=np.float32

@@ -1,28 +1,21 @@
-"""fetch: a named data set from its original site, converted and compared."""
+"""fetch: download a named data set from its original site, convert and check it."""
 
 from pathlib import Path
 
-from cofire.data.catalog import (
-    Entry,
-    assembled,
-    cache_folder,
-    entry_of,
-    folders,
-    locate,
-    read,
-)
-from cofire.data.download import Watch, download
-from cofire.data.files import write_arrays
-from cofire.data.originals import CONVERT
+from cofire.data.catalog.download import Watch, download
+from cofire.data.catalog.entries import Entry
+from cofire.data.catalog.files import write_arrays
+from cofire.data.catalog.lookup import cache_folder, entry_of, folders, locate
+from cofire.data.catalog.reading import assembled, read
 
 
 def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) -> Path:
-    """Return the file of a data set; get it from its original site if need be.
+    """Return the file of a data set, downloaded from its original site if need be.
 
-    Without a folder, a copy that `load` would find is taken; else the file is made in
-    the user's cache. With one, the file is made there. Its values must have the
-    catalogue's digest. A broken download goes on where it stopped; nothing half-done
-    gets the file's name. `watch` is told how far each download is.
+    folder: where the file is made. None: a copy that `load` would find is returned, or
+    the file is made in the user's cache. Its values must have the catalogue's digest.
+    An interrupted download is resumed; the path never holds half a file.
+    watch: called with the progress of each download.
     """
     entry = entry_of(name)
     if folder is None:
@@ -47,14 +40,14 @@ def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) 
             f"{_what_to_do(name, entry, path, originals)}"
         ) from error
     try:
-        arrays = CONVERT[name](files)
+        arrays = entry.convert(files)
         if assembled(name, arrays).digest() != entry.content:
-            raise ValueError("the sha256 of its values is another one")
-    except Exception as error:  # there is no end to what wrong bytes can lead to
+            raise ValueError("the sha256 of its values differs")
+    except Exception as error:  # wrong bytes can lead to any error
         _remove(missing)
         came = f"came from {_site(entry)}" if missing else f"is in {originals}"
         raise ValueError(
-            f"{name}: what {came} is not what is expected ({error}). Downloaded files "
+            f"{name}: what {came} is not the expected data ({error}). Downloaded files "
             f"were removed.\n{_what_to_do(name, entry, path, originals)}"
         ) from error
     write_arrays(path, arrays)
@@ -75,14 +68,14 @@ def _remove(files: list[Path]) -> None:
 
 
 def _looked_for(name: str, path: Path) -> str:
-    """Where it is not, and if there is a copy elsewhere: where."""
+    """Say where the file is missing, and where a copy is."""
     try:
         return f"{path} does not exist (a copy is at {locate(name)})"
     except FileNotFoundError:
         looked = ", ".join(map(str, dict.fromkeys((path.parent, *folders()))))
         return (
-            f"{name}.npz is in none of the folders {looked} (COFIRE_DATA may name "
-            "another one)"
+            f"{name}.npz is in none of the folders {looked} (the environment variable "
+            "COFIRE_DATA may name another one)"
         )
 
 
@@ -90,7 +83,7 @@ def _what_to_do(name: str, entry: Entry, path: Path, originals: Path) -> str:
     addresses = "".join(f"\n  {url}" for url in entry.urls)
     return (
         f"Put {name}.npz at {path}: its sha256 must be {entry.sha256}, or that of its "
-        f"values {entry.content}.\nOr get these files elsewhere, put them into "
+        f"values {entry.content}.\nOr get these files from elsewhere, put them into "
         f"{originals} and fetch again:{addresses}"
     )
 
