@@ -94,10 +94,6 @@ KNOWN = {
     "classical": (SGD(0.1, alpha=0, nesterov=False), (3 - 1.4, 1 - 0.7)),
     "nesterov": (SGD(0.1, alpha=0, momentum=0.5), (3 - 1.5 * 1.4, 1 - 1.5 * 0.7)),
     "l2": (SGD(0.1, alpha=1, momentum=0), (3 - 1.4 - 0.3, 1 - 0.7)),
-    "decoupled": (
-        SGD(0.1, alpha=0.01, momentum=0, decoupled_decay=True),
-        (3 - 1.4 - 0.03, 1 - 0.7 - 0.01),
-    ),
     "adam": (Adam(0.1, alpha=0), (3 - 0.1, 1 - 0.1)),
     "adam_l2": (Adam(0.1, alpha=-10), (3 + 0.1, 1 - 0.1)),
 }
@@ -146,7 +142,6 @@ def test_an_epoch_is_its_steps_one_by_one(case):
 @given(case=cases())
 def test_at_rate_zero_only_the_moments_move(case):
     case.optimizer.learning_rate = 0.0
-    case.optimizer.decoupled_decay = False
     network = case.train()[0]
     for a, b in zip(network.layers, case.network.layers, strict=True):
         assert np.array_equal(a.weights, b.weights)

@@ -19,9 +19,9 @@ N_EPOCHS = 3
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @examples(12)
-@given(seed=seeds, moving=st.booleans(), decoupled=st.booleans())
+@given(seed=seeds, moving=st.booleans())
 def test_networks_of_mostly_dead_neurons_equal_the_oracle(
-    activation, optimizer, seed, moving, decoupled
+    activation, optimizer, seed, moving
 ):
     # With moving moments some dead biases rise above zero during the epochs.
     case = Case.random(
@@ -34,7 +34,7 @@ def test_networks_of_mostly_dead_neurons_equal_the_oracle(
         mute=0.3,
         moving=moving,
         n_used=20,
-        optimizer_settings={"alpha": 0.01, "decoupled_decay": decoupled},
+        optimizer_settings={"alpha": 0.01},
     )
     dense, loss = case.oracle(N_EPOCHS)
     assume_no_kink(dense)
@@ -74,10 +74,9 @@ def test_a_dead_bias_at_rest_stays_and_its_connection_too(kind):
     assert network.layers[1].weights[1] == np.float32(0.8)
 
 
-@pytest.mark.parametrize("decoupled", [False, True])
 @pytest.mark.parametrize("dead_end", ["no way out", "nothing comes in"])
-def test_skipped_connections_decay(dead_end, decoupled):
-    """n steps at momentum 0: the weight is multiplied by (1 - share) n times."""
+def test_skipped_connections_decay(dead_end):
+    """n steps at momentum 0: the weight is multiplied by (1 - alpha * rate) n times."""
     if dead_end == "no way out":
         hidden = SparseLayer.from_keys([0, 1], [1, 2], [0, -1], n_in=1, n_out=2)
         output = SparseLayer.from_keys([0], [1], [0], n_in=2, n_out=1)
@@ -91,7 +90,6 @@ def test_skipped_connections_decay(dead_end, decoupled):
         learning_rate=rate,
         alpha=alpha,
         momentum=0.0,
-        decoupled_decay=decoupled,
     )
     optimizer.start(network)
     x = np.ones((n_steps, 1), np.float32)
@@ -103,12 +101,10 @@ def test_skipped_connections_decay(dead_end, decoupled):
         order=np.arange(n_steps),
         batch_size=1,
     )
-    share = alpha if decoupled else alpha * rate
     skipped = (hidden if dead_end == "no way out" else output).weights[1]
     near = {"rtol": 2 * n_steps * EPS}
-    np.testing.assert_allclose(skipped, 2 * (1 - share) ** n_steps, **near)
-    bias = -((1 - alpha) ** n_steps) if decoupled else -1.0
-    np.testing.assert_allclose(hidden.bias[1], bias, **near)
+    np.testing.assert_allclose(skipped, 2 * (1 - alpha * rate) ** n_steps, **near)
+    assert hidden.bias[1] == -1.0
 
 
 @pytest.mark.parametrize("kind", ROW_KINDS)

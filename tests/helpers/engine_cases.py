@@ -284,10 +284,7 @@ def cases(draw, **given):
         densities=[draw(density) for _ in sizes[1:]],
         deaf=draw(st.sampled_from([0.0, 0.4])),
         mute=draw(st.sampled_from([0.0, 0.4])),
-        optimizer_settings={
-            "alpha": draw(st.sampled_from([0.0, 0.01])),
-            "decoupled_decay": draw(st.booleans()),
-        },
+        optimizer_settings={"alpha": draw(st.sampled_from([0.0, 0.01]))},
         label_smoothing=choose("label_smoothing", [0.0, 0.1, 0.75]),
         input_dropout=choose("input_dropout", [0.0, 0.0, 0.5]),
         **given,

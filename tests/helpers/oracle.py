@@ -155,13 +155,10 @@ class DenseNetwork:
             self._move(self.biases[i], bias_gradient, bias_moments, is_bias=True)
 
     def _move(self, w, g, moments, is_bias):
-        s, old = self.settings, w.copy()
-        if not is_bias and not s["decoupled_decay"]:
-            g = g + s["alpha"] * old
+        if not is_bias:
+            g = g + self.settings["alpha"] * w
         rule = self._sgd if self.kind == "sgd" else self._adam
         w -= rule(g, *moments)
-        if s["decoupled_decay"]:
-            w -= s["alpha"] * old
 
     def _sgd(self, g, v):
         rate, momentum = self.settings["learning_rate"], self.settings["momentum"]

@@ -15,6 +15,7 @@ from sklearn.base import clone
 import cofire
 from cofire import METHODS
 from cofire.errors import ModelFormatError
+from cofire.estimators.plan import make_plan
 from cofire.methods import make_method
 from cofire.methods.set import SET
 from cofire.methods.table import GROUP, MethodTable
@@ -262,7 +263,7 @@ def test_a_model_file_does_not_import_its_method(
     table = new_table()
     use(monkeypatch, table)
     message = (
-        r"'plugged' is not one of cofire's.* say cofire\.METHODS\['plugged'\] first"
+        r"Unknown method 'plugged'.* load it first with cofire\.METHODS\['plugged'\]"
     )
     with pytest.raises(ModelFormatError, match=message):
         cofire.load(tmp_path / "model.cofire")
@@ -271,8 +272,9 @@ def test_a_model_file_does_not_import_its_method(
     table["plugged"]
     again = cofire.load(tmp_path / "model.cofire")
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    assert type(again._settings().method) is sys.modules["plugged_a"].Plugged
-    assert again._settings().method.returning == ("fresh" if by_name else "kept")
+    restored = make_plan(again).settings.method
+    assert type(restored) is sys.modules["plugged_a"].Plugged
+    assert restored.returning == ("fresh" if by_name else "kept")
 
 
 # ---- the guide -----------------------------------------------------------------------

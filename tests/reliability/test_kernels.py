@@ -47,10 +47,7 @@ def drawn_case(rng):
         densities=[any_of([0.0, 0.1, 0.3, 0.7, 1.0]) for _ in sizes[1:]],
         deaf=any_of([0.0, 0.4]),
         mute=any_of([0.0, 0.4]),
-        optimizer_settings={
-            "alpha": any_of([0.0, 0.01]),
-            "decoupled_decay": any_of([False, True]),
-        },
+        optimizer_settings={"alpha": any_of([0.0, 0.01])},
     )
 
 
