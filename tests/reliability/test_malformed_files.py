@@ -34,7 +34,7 @@ DEEP_REASONS = (
     "not a whole cofire layer weights must be finite",
     "not a whole cofire layer weights must be one per connection",
     "not a whole cofire layer bias must be finite",
-    "not a whole cofire is negative",
+    "not a whole cofire must not be negative",
     "not a whole cofire unknown tensor",
 )
 
