@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cofire import SparseMLPClassifier, SparseMLPRegressor, engine
+from cofire import SparseMLPClassifier, SparseMLPRegressor
 from cofire.callbacks import (
     Callback,
     EarlyStopping,
@@ -21,7 +21,7 @@ from cofire.callbacks import (
 )
 from cofire.methods.ctre.ablations import CTREWithoutRandom
 from cofire.methods.ctre.sequential import CTRESequential
-from estimator_cases import (
+from helpers.estimator_cases import (
     ESTIMATORS,
     Snapshots,
     classes,
@@ -32,6 +32,7 @@ from estimator_cases import (
     same_training,
     small,
 )
+from helpers.needs import needs_package
 
 
 class Diary(Callback):
@@ -165,7 +166,7 @@ def test_a_monitor_scores_every_epoch_as_the_model_of_then_would():
     for score, loss, network in zip(
         monitor.scores, monitor.losses, snapshots.networks, strict=True
     ):
-        model.network_ = network
+        model._progress.network = network
         assert score == model.score(X_test, y_test)
         likely = model.predict_proba(X_test).astype(np.float64)
         likely /= likely.sum(axis=1, keepdims=True)
@@ -281,7 +282,7 @@ def test_two_fits_may_show_themselves_at_once(capsys):
 
 @pytest.fixture
 def theirs():
-    return pytest.importorskip("sklearn.callback")
+    return needs_package("sklearn.callback", "pip install 'scikit-learn>=1.9'")
 
 
 @pytest.mark.parametrize(
@@ -423,10 +424,7 @@ def test_a_study_tells_what_each_rewiring_did():
         assert record["tried_share"] == [
             sum(layer == i for layer, _ in ever) / n for i, n in enumerate(n_places)
         ]
-        before = model.__class__(**model.get_params())
-        before.__dict__ |= {"classes_": model.classes_, "_output": model._output}
-        outputs = engine.predict(snapshots.networks[epoch - 1], engine.Rows(X))
-        loss = before._score_and_loss(outputs, y.astype(np.int32), None)[1]
+        loss = model.scorer(X, y)(snapshots.networks[epoch - 1])[1]
         assert record["loss_before_rewiring"] == pytest.approx(loss, rel=1e-6)
         assert record["loss_after_rewiring"] != record["loss_before_rewiring"]
     assert model.history_[1]["candidate_overlap"] is None

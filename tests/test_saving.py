@@ -29,9 +29,10 @@ from cofire import (
 from cofire.callbacks import Monitor
 from cofire.errors import ModelFormatError
 from cofire.methods.set import SET
+from cofire.persistence import atomic
 from cofire.persistence import model_file as container
 from cofire.saving import save
-from estimator_cases import METHODS_ALONE
+from helpers.estimator_cases import METHODS_ALONE
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 7)).astype(np.float32)
@@ -69,9 +70,9 @@ def arrays(model):
 
 
 def scalars(model):
-    public = {k: v for k, v in vars(model).items() if k.endswith("_")}
-    public = {k: v for k, v in public.items() if not isinstance(v, np.ndarray)}
-    public.pop("network_")
+    names = "n_features_in_ n_iter_ loss_ loss_curve_ history_ seed_ receipt_".split()
+    names += ["validation_scores_", "best_validation_score_", "resumed_after_"]
+    public = {name: getattr(model, name) for name in names}
     progress = dict(vars(model._progress))
     for name in ("network", "best_network", "optimizer"):
         progress.pop(name)
@@ -351,7 +352,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 
 def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(container, "open", lambda *a: FullDisk(), raising=False)
+        patch.setattr(atomic, "open", lambda *a: FullDisk(), raising=False)
         with pytest.raises(OSError, match="No space"):
             fitted("plain").save(tmp_path / "m")
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,8 @@
-"""cofire: neural networks that are sparse from the first step to the last."""
+"""cofire: neural networks that are sparse from the first step to the last.
+
+Public are the names in `cofire.__all__`, and of the modules in `cofire.PUBLIC_MODULES`
+the names in their `__all__`. Everything else may change without notice.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -23,6 +27,17 @@ __all__ = [
     "profiles",
 ]
 
+PUBLIC_MODULES = (
+    "cofire.callbacks",
+    "cofire.data",
+    "cofire.errors",
+    "cofire.methods",
+    "cofire.profiles",
+    "cofire.saving",
+    "cofire.similarity",
+    "cofire.topology.select",
+)
+
 # Where the public names live. They are imported when asked for, so that `cofire --help`
 # need not wait for scikit-learn: 0.1 s, where `import sklearn` alone takes 1.0 s
 # (time cofire --help; python -X importtime -c "import sklearn").
@@ -39,8 +54,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
-    if name == "profiles":
-        return import_module("cofire.profiles")
+    if f"cofire.{name}" in PUBLIC_MODULES:
+        return import_module(f"cofire.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'cofire' has no attribute {name!r}")
     globals()[name] = value = getattr(import_module(_HOMES[name]), name)
@@ -48,7 +63,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    modules = [name.split(".")[1] for name in PUBLIC_MODULES]
+    return sorted({*__all__, *modules, "PUBLIC_MODULES", "__version__"})
 
 
 def _version() -> str:

@@ -1,37 +1,50 @@
-"""What may watch a training and end it: progress display, early stopping, monitors."""
+"""Watch a training and end it: progress display, early stopping, monitors."""
 
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
 from cofire.topology.indices import find, merge
-from cofire.training.progress import Progress, Record
+from cofire.training.progress import Progress
+from cofire.training.record import EpochRecord
 from cofire.training.rewiring import Rewiring
+
+__all__ = [
+    "Callback",
+    "Checkpoint",
+    "EarlyStopping",
+    "Monitor",
+    "ProgressDisplay",
+    "RewiringStudy",
+]
 
 
 class Callback:
-    """Told before training, after each epoch and at the end; changes nothing.
+    """Is called before training, after each epoch and at the end.
 
-    `estimator` is the one being fitted, `progress` what training carries, `record` the
-    epoch's entry in `history_`. Returning True after an epoch ends the fit.
+    `estimator` is a copy of the one being fitted: it predicts with the network as
+    training has it at that moment, and `estimator.scorer(X, y)` scores networks.
+    `progress` is what training carries, `record` the epoch's entry in `history_`, to
+    which a callback may add entries of its own. Returning True after an epoch ends the
+    fit.
     """
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         """Called once, before the first epoch."""
 
     def on_rewired(
-        self, progress: Progress, rewiring: Rewiring, record: Record
+        self, progress: Progress, rewiring: Rewiring, record: EpochRecord
     ) -> None:
         """Called after each rewiring, which opens the epoch of this record."""
 
-    def on_epoch_end(self, progress: Progress, record: Record) -> bool | None:
+    def on_epoch_end(self, progress: Progress, record: EpochRecord) -> bool | None:
         """Called after each epoch; True ends the training."""
 
     def on_train_end(self, progress: Progress) -> None:
         """Called once, also when training ended by an error or an interrupt."""
 
     def state(self) -> dict[str, Any]:
-        """What it remembers from epoch to epoch, for a checkpoint.
+        """Return what it remembers from epoch to epoch, for a checkpoint.
 
         Plain values, and arrays of one dimension (int32, int64, float32).
         """
@@ -42,13 +55,13 @@ class Callback:
 
 
 class Checkpoint(Callback):
-    """Let a fit that was cut off go on where it was, to the bit.
+    """Let a fit that was interrupted continue where it was, to the bit.
 
-    `checkpoint=FOLDER` of an estimator is this with its defaults; here the rhythm is
-    set: a checkpoint every so many epochs (10), or every so many seconds, and one at
-    the end. The same fit again (data, parameters, seed) goes on from the newest whole
-    checkpoint in the folder; another one has a sub-folder of its own. At most the
-    epochs since the last checkpoint are lost, whatever happens.
+    `checkpoint=FOLDER` of an estimator is this with its defaults. Here you set how
+    often a checkpoint is written: every `every` epochs (10), or every `every_seconds`
+    seconds; there is one at the end too. The same fit again (data, parameters, seed)
+    continues from the newest whole checkpoint in the folder; another fit gets a
+    sub-folder of its own. At most the epochs since the last checkpoint are lost.
 
     >>> import tempfile
     >>> from cofire import SparseMLPClassifier
@@ -81,7 +94,7 @@ class Checkpoint(Callback):
         self.folder, self.every, self.every_seconds = folder, every, every_seconds
 
     def is_due(self, epochs: int, seconds: float) -> bool:
-        """Whether to write one, so many epochs into the fit and seconds after one."""
+        """Whether to write one: epochs since the fit began, seconds since the last."""
         every = 10 if self.every is self.every_seconds is None else self.every
         by_epochs = every is not None and epochs % every == 0
         return by_epochs or (
@@ -92,13 +105,13 @@ class Checkpoint(Callback):
 class EarlyStopping(Callback):
     """Stop once the validation score has not improved for `patience` epochs.
 
-    Where a method switches from one phase to the other, the second phase gets as many.
+    Where a method switches to another phase, that phase gets as many epochs.
     """
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
 
-    def on_epoch_end(self, progress: Progress, record: Record) -> bool:
+    def on_epoch_end(self, progress: Progress, record: EpochRecord) -> bool:
         stalled = record["stalled_epochs"] or 0
         if record["switched"]:
             records = progress.history[progress.first_epoch :]
@@ -129,11 +142,11 @@ class Monitor(Callback):
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         del self.scores[progress.epoch :], self.losses[progress.epoch :]
-        self._evaluate = estimator._evaluator(
-            self.X, self.y, self.sample_weight, of="Monitor (X, y, sample_weight)"
+        self._evaluate = estimator.scorer(
+            self.X, self.y, self.sample_weight, name="Monitor (X, y, sample_weight)"
         )
 
-    def on_epoch_end(self, progress: Progress, record: Record) -> None:
+    def on_epoch_end(self, progress: Progress, record: EpochRecord) -> None:
         score, loss = self._evaluate(progress.network)
         self.scores.append(score)
         self.losses.append(loss)
@@ -150,15 +163,16 @@ class Monitor(Callback):
 
 
 class RewiringStudy(Callback):
-    """Look closely at each rewiring; its epoch's record in `history_` then also tells
+    """Look closely at each rewiring: adds entries to its epoch's record in `history_`.
 
     loss_before_rewiring, loss_after_rewiring: the mean loss on the rows to learn from;
-    tried_share: per layer, the share of all places that ever held a connection;
-    candidate_overlap: per layer, the share of what the search found that it had found
-    in the search before, None where there is none.
+    tried_share: per layer, the fraction of all possible connections that ever existed;
+    candidate_overlap: per layer, the fraction of what the search found that the search
+    before had found too, None where there was none.
 
-    It costs two predictions of all rows at each rewiring, and memory for the places
-    that were ever tried. One object studies one fit (and its continuations).
+    It costs two predictions of all rows at each rewiring, and memory for the
+    connections that were ever tried. One object studies one fit (and its
+    continuations).
     """
 
     def __init__(self) -> None:
@@ -171,7 +185,7 @@ class RewiringStudy(Callback):
             self._found = None
 
     def on_rewired(
-        self, progress: Progress, rewiring: Rewiring, record: Record
+        self, progress: Progress, rewiring: Rewiring, record: EpochRecord
     ) -> None:
         layers = rewiring.after.layers
         self._tried = list(map(merge, self._tried, rewiring.grown))
@@ -230,7 +244,7 @@ class ProgressDisplay(Callback):
         self._bar.start()
         if estimator.resumed_after_:
             self._bar.console.print(
-                f"Goes on from its checkpoint after epoch {estimator.resumed_after_}."
+                f"Resumed from the checkpoint after epoch {estimator.resumed_after_}."
             )
         layers = progress.network.layers
         full = [str(i + 1) for i, layer in enumerate(layers) if layer.is_full]
@@ -240,7 +254,7 @@ class ProgressDisplay(Callback):
                 f"Every connection exists in layer {', '.join(full)}."
             )
 
-    def on_epoch_end(self, progress: Progress, record: Record) -> None:
+    def on_epoch_end(self, progress: Progress, record: EpochRecord) -> None:
         figures = f"loss {record['loss']:.4f}"
         if record["validation_score"] is not None:
             figures += f"  validation {record['validation_score']:.4f}"

@@ -1,11 +1,13 @@
-"""The few errors of the library, and how they are worded."""
+"""The errors of the library, and how they are worded."""
 
 import difflib
 from collections.abc import Collection, Sequence
 
+__all__ = ["DivergenceError", "ModelFormatError"]
+
 
 class DivergenceError(ValueError):
-    """Training left the finite numbers; the last finite network was kept."""
+    """Training diverged: values are not finite. The last finite network was kept."""
 
     def __init__(self, *, layer: int, epoch: int | None = None) -> None:
         self.layer, self.epoch = layer, epoch
@@ -30,7 +32,7 @@ class ModelFormatError(ValueError):
 
 
 def listed(names: Sequence[object]) -> str:
-    """Word a list: the first eight, and how many there are.
+    """Format a list: the first eight, and how many there are.
 
     >>> listed(["a", "b"]), listed(range(9))
     ("'a', 'b'", '0, 1, 2, 3, 4, 5, 6, 7, ... (9 in all)')
@@ -40,14 +42,23 @@ def listed(names: Sequence[object]) -> str:
 
 
 def unknown_name(kind: str, name: object, known: Collection[str]) -> ValueError:
-    """Word an error: what came, what was probably meant, what exists.
+    """Return an error: what came, what was probably meant, what exists.
 
     >>> unknown_name("method", "SETT", {"set", "static"})
     ValueError("unknown method 'SETT'. Did you mean 'set'? Known: set, static.")
     """
+    return ValueError(f"unknown {kind} {name!r}. {suggestion(name, known)}")
+
+
+def suggestion(name: object, known: Collection[str]) -> str:
+    """Word what was probably meant, and what exists.
+
+    >>> suggestion("SETT", {"set", "static"})
+    "Did you mean 'set'? Known: set, static."
+    """
     known = sorted(known)
-    # A long name is no slip of the pen, and difflib takes its time over it.
+    # A long name is not a typing error, and difflib is slow on it.
     guess = str(name).lower()[:50]
     close = difflib.get_close_matches(guess, known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    return f"{hint}Known: {', '.join(known)}."

@@ -3,11 +3,13 @@
 >>> from cofire import SparseMLPClassifier, profiles
 >>> model = SparseMLPClassifier((100,) * 3, method="set", epsilon=1, **profiles.MASKED)
 
-MASKED and SPARSE are the settings the paper's figures come from as far as they are
-known, where the paper leaves them open from its authors' programs; they are no advice.
+MASKED and SPARSE are the settings that the paper's figures come from; where the paper
+leaves them open, they are those of its authors' programs. They are not recommendations.
 """
 
 from typing import Any
+
+__all__ = ["HOUSE", "MASKED", "SPARSE"]
 
 _BOTH: dict[str, Any] = {
     "activation": "relu",
@@ -22,7 +24,6 @@ _BOTH: dict[str, Any] = {
     "max_iter": 500,
     "early_stopping": False,
     "restore_best": True,
-    "with_replacement": False,
     "similarity": "exact",
 }
 
@@ -73,13 +74,12 @@ HOUSE: dict[str, Any] = {
     "max_iter": 500,
     "early_stopping": False,
     "restore_best": False,
-    "with_replacement": False,
     "similarity": "screened",
 }
-"""What `method="cofire"` was made with, the same for all kinds of data: docs/method.md.
+"""The settings for `method="cofire"`, the same for all kinds of data: docs/method.md.
 
-The features are to be standardised (sparse ones divided by their deviation). New
-connections begin larger than the first ones, so that those which were never tested go
-first. Both the share that is replaced and the learning rate fall to 0, and the last
-network is the best: it needs no validation rows.
+Features must be standardised (sparse ones divided by their deviation). New connections
+start with larger weights than the initial ones, so that connections that were never
+tested are dropped first. Both the fraction that is replaced and the learning rate fall
+to 0, and the last network is the best: no validation rows are needed.
 """

@@ -1,4 +1,4 @@
-"""How a campaign of runs is shown while it goes on."""
+"""The display of a campaign of runs while they are running."""
 
 import shlex
 import time
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cofire.cli.inputs import tell
 from cofire.cli.runs import OUT
+from cofire.cli.words import in_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class CampaignBoard:
-    """A live table on a terminal, else a line for each run that is done."""
+    """A live table on a terminal, otherwise a line for each finished run."""
 
     def __init__(self, console: "Console") -> None:
         from rich.live import Live
@@ -39,10 +40,10 @@ class CampaignBoard:
         if self.console.is_terminal:
             self._live.stop()
         if error[0] is KeyboardInterrupt:
-            self._say("Finished runs are kept: the same command goes on from here.")
+            self._say("Finished runs are kept: the same command resumes from here.")
 
     def watch(self, campaign: "Campaign") -> None:
-        """What the runner calls whenever something has happened."""
+        """Show the state of the campaign; the runner calls this at every change."""
         from cofire.lab.experiments.labels import failure, run_label
 
         self.campaign = campaign  # type: ignore[assignment]
@@ -51,7 +52,7 @@ class CampaignBoard:
         if self.console.is_terminal:
             return
         for run, error in campaign.failed[self._failures :]:
-            self._say(f"failed: {run_label(run)}: {failure(error)}")
+            self._say(f"failed: {run_label(run)}: {in_options(failure(error))}")
         self._failures = len(campaign.failed)
         if campaign.last is not None and campaign.last is not self._told:
             self._told = campaign.last
@@ -62,16 +63,16 @@ class CampaignBoard:
             )
 
     def conclude(self, campaign: "Campaign", out: Path = OUT) -> None:
-        """Say what the display did not: notes once for all runs, and what failed.
+        """Print what the display did not: notes once for all runs, and failures.
 
-        out: the folder of the store, named where it is not the usual one.
+        out: the folder of the store, which is named if it is not the default.
         """
         from cofire.lab.experiments.labels import failure, run_label
 
         tell([note.rstrip(".") for note in self._notes])
         if self.console.is_terminal:
             for run, error in campaign.failed:
-                self._say(f"failed: {run_label(run)}: {failure(error)}")
+                self._say(f"failed: {run_label(run)}: {in_options(failure(error))}")
         if campaign.n_failed_before:
             where = "" if out == OUT else f" --out {shlex.quote(str(out))}"
             self._say(
@@ -91,7 +92,7 @@ class CampaignBoard:
 
         campaign: Campaign | None = self.campaign
         if campaign is None:
-            return "Looking at what is there ..."
+            return "Reading the store ..."
         table = Table(
             title=f"{_done(campaign)}, {_rest(campaign)}", title_justify="left"
         )
@@ -111,7 +112,7 @@ class CampaignBoard:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them.
+    """Return seconds as text for people.
 
     >>> duration(42), duration(200), duration(9000)
     ('42 s', '3 min', '2.5 h')
@@ -141,6 +142,6 @@ def _done(campaign: "Campaign") -> str:
 
 def _rest(campaign: "Campaign") -> str:
     if campaign.seconds_left is None:
-        return "no telling yet how long"
+        return "time left: not known yet"
     end = time.strftime("%H:%M", time.localtime(time.time() + campaign.seconds_left))
     return f"about {duration(campaign.seconds_left)} to go, until {end}"

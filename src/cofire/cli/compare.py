@@ -1,12 +1,15 @@
 """`cofire compare`: several methods on your data, one table, one page."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cofire.cli.inputs import (
+from cofire.cli.inputs import errors_in_words, is_named, tell
+from cofire.cli.options import (
     AsJson,
     Categorical,
     Data,
@@ -21,15 +24,17 @@ from cofire.cli.inputs import (
     Target,
     Task,
     Test,
-    errors_in_words,
-    is_named,
+    file_options,
     parsed_options,
-    tell,
 )
 from cofire.cli.runs import OUT, Out, open_store
 
 if TYPE_CHECKING:
-    from cofire.lab.experiments import Result
+    from rich.console import Console
+
+    from cofire.lab.experiments import Result, Run
+    from cofire.lab.experiments.parts import Parts
+    from cofire.lab.table import Table
 
 METHODS = ["ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
 EPSILON = 5.0
@@ -71,99 +76,57 @@ def compare(
     out: Out = OUT,
     as_json: AsJson = False,
 ) -> None:
-    """Train several methods on the same rows and say which is best, and how surely.
+    """Train several methods on the same rows; say which is best, and how surely.
 
-    Runs are kept in OUT/runs.sqlite: the same command goes on where it stopped, and
-    more seeds or methods add to what is there. The table and the page are called by
-    the data, and by the target where it is named: OUT/compare-my-label.md and so on.
+    Runs are kept in OUT/runs.sqlite: the same command resumes where it stopped, and
+    more seeds or methods add to what is there. The files of the table and the page are
+    named after the data and, if given, the target: OUT/compare-my-label.md and so on.
 
+    \b
         cofire compare my.csv --target label --methods set ctre_sim dense --seeds 10
     """
-    from dataclasses import replace
-
+    given = locals()  # all options by name
     from rich.console import Console
-
-    from cofire import SparseMLPClassifier
-    from cofire.cli.board import CampaignBoard
-    from cofire.data.training_rows import FileOptions
-    from cofire.lab.experiments.compare import (
-        comparison_runs,
-        comparison_table,
-        file_stem,
-        stored_as,
-        with_target,
-    )
-    from cofire.lab.experiments.parts import parts_of
-    from cofire.lab.experiments.runner import run_all
-    from cofire.lab.report.results_page import write_results_page
-    from cofire.lab.table import to_markdown, write_table
 
     console = Console(stderr=as_json, highlight=False)
     with errors_in_words():
-        is_named(data)
-        _check_amount(epsilon, density)
-        files = FileOptions(
-            target=target,
-            samples=samples,
-            test=None if test is None else test.resolve(),
-            scale=scale,
-            missing=missing,
-            categorical=tuple(categorical or ()),
-            drop=tuple(drop or ()),
-            header=not no_header,
-            separator=separator,
-            decimal=decimal,
-        )
-        more = parsed_options(option or [], SparseMLPClassifier())
-        runs = comparison_runs(
-            data,
-            files,
-            methods,
-            seeds,
-            hidden=hidden,
-            epsilon=EPSILON if epsilon is None and density is None else epsilon,
-            epochs=epochs,
-            more=more if density is None else {**more, "density": density},
-            task=task,
-        )
-        parts = parts_of(runs[0])  # a file that cannot be read is said at once
+        runs, parts = _planned(given)
     tell(list(parts.notes))
-    runs = [with_target(run, parts.target) for run in runs]
-    with open_store(out, create=True) as store:
-        usual = parts.target if target is None else None
-        stored = stored_as(runs, store, usual_target=usual)
-        with CampaignBoard(console) as board:
-            campaign = run_all(
-                list(stored.values()),
-                store,
-                n_cores=jobs,
-                retry_failed=retry_failed,
-                watch=board.watch,
-            )
-        asked = {kept: run for run, kept in stored.items()}
-        found = store.results(data=sorted({run.data for run in asked}))
-        results = [replace(r, run=asked[r.run]) for r in found if r.run in asked]
-    board.conclude(campaign, out)
+    results = _run(console, runs, parts, given)
     if not results:
         raise typer.Exit(1)
-    about = Path(data).name + (f", target {target}" if target else "")
-    stem = file_stem(data, target)
-    table = comparison_table(results, about, parts.task, stem)
-    written = write_table(table, out)
-    with errors_in_words():
-        page = out / f"{stem}.html"
-        write_results_page(page, results, [table], title=table.title)
-    if as_json:
-        told = _figures(results, parts.task, parts.target)
-        print(json.dumps(told | {"files": [str(path) for path in (*written, page)]}))
-        return
-    console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
-    for path in (*written, page):
-        console.print(f"  {path}", soft_wrap=True)
+    _write(console, results, parts, given)
+
+
+def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], Parts]":
+    """Return the runs, and their rows: a file that cannot be read is reported now."""
+    from cofire import SparseMLPClassifier
+    from cofire.lab.experiments.compare import comparison_runs, with_target
+    from cofire.lab.experiments.parts import parts_of
+
+    is_named(given["data"])
+    epsilon, density = given["epsilon"], given["density"]
+    _check_amount(epsilon, density)
+    test = given["test"]
+    files = replace(file_options(given), test=None if test is None else test.resolve())
+    more = parsed_options(given["option"] or [], SparseMLPClassifier())
+    runs = comparison_runs(
+        given["data"],
+        files,
+        given["methods"],
+        given["seeds"],
+        hidden=given["hidden"],
+        epsilon=EPSILON if epsilon is None and density is None else epsilon,
+        epochs=given["epochs"],
+        more=more if density is None else {**more, "density": density},
+        task=given["task"],
+    )
+    parts = parts_of(runs[0])
+    return [with_target(run, parts.target) for run in runs], parts
 
 
 def _check_amount(epsilon: float | None, density: float | None) -> None:
-    """Before anything runs: a run with neither would be one that fails."""
+    """Refuse a wrong number of connections before anything runs."""
     if density is not None and epsilon is not None:
         raise ValueError("--epsilon and --density: leave one of them out.")
     if epsilon is not None and not epsilon > 0:
@@ -172,10 +135,69 @@ def _check_amount(epsilon: float | None, density: float | None) -> None:
         raise ValueError(f"--density must be in (0, 1], got {density}.")
 
 
-def _figures(results: "list[Result]", task: str, target: str | None) -> dict[str, Any]:
-    """The table for programs: numbers, shares as shares, not in per cent."""
-    from dataclasses import asdict
+def _run(
+    console: "Console", runs: "list[Run]", parts: "Parts", given: Mapping[str, Any]
+) -> "list[Result]":
+    """Run what the store does not have; return the results of all runs."""
+    from cofire.cli.board import CampaignBoard
+    from cofire.lab.experiments.compare import stored_as
+    from cofire.lab.experiments.runner import run_all
 
+    with open_store(given["out"], create=True) as store:
+        usual = parts.target if given["target"] is None else None
+        stored = stored_as(runs, store, usual_target=usual)
+        with CampaignBoard(console) as board:
+            campaign = run_all(
+                list(stored.values()),
+                store,
+                n_cores=given["jobs"],
+                retry_failed=given["retry_failed"],
+                watch=board.watch,
+            )
+        asked = {kept: run for run, kept in stored.items()}
+        found = store.results(data=sorted({run.data for run in asked}))
+    board.conclude(campaign, given["out"])
+    return [replace(r, run=asked[r.run]) for r in found if r.run in asked]
+
+
+def _write(
+    console: "Console",
+    results: "list[Result]",
+    parts: "Parts",
+    given: Mapping[str, Any],
+) -> None:
+    """Write the table and the page; print the table, or JSON."""
+    from cofire.lab.experiments.compare import comparison_table, file_stem
+    from cofire.lab.table import to_markdown
+
+    data, target = given["data"], given["target"]
+    about = Path(data).name + (f", target {target}" if target else "")
+    stem = file_stem(data, target)
+    table = comparison_table(results, about, parts.task, stem)
+    files = _write_files(given["out"], stem, results, table)
+    if given["as_json"]:
+        figures = _figures(results, parts.task, parts.target)
+        print(json.dumps(figures | {"files": [str(path) for path in files]}))
+        return
+    console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
+    for path in files:
+        console.print(f"  {path}", soft_wrap=True)
+
+
+def _write_files(
+    out: Path, stem: str, results: "list[Result]", table: "Table"
+) -> list[Path]:
+    from cofire.lab.report.results_page import write_results_page
+    from cofire.lab.table import write_table
+
+    written, page = write_table(table, out), out / f"{stem}.html"
+    with errors_in_words():
+        write_results_page(page, results, [table], title=table.title)
+    return [*written, page]
+
+
+def _figures(results: "list[Result]", task: str, target: str | None) -> dict[str, Any]:
+    """Return the table for programs: numbers, with fractions instead of per cent."""
     from cofire.lab.experiments.compare import standings
 
     return {

@@ -1,4 +1,4 @@
-"""`cofire data`: the data sets of the catalogue, and how to get them."""
+"""`cofire data`: list the data sets of the catalogue, and download them."""
 
 import json
 from collections.abc import Iterator
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cofire.cli.inputs import AsJson, errors_in_words
+from cofire.cli.inputs import errors_in_words
+from cofire.cli.options import AsJson
 
 if TYPE_CHECKING:
-    from cofire.data.download import Watch
+    from cofire.data.catalog.download import Watch
 
 data = typer.Typer(
-    help="List and get the data sets of the CTRE paper.",
+    help="List and download the data sets of the CTRE paper.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,7 +23,7 @@ data = typer.Typer(
 
 @data.command("list")
 def list_data(as_json: AsJson = False) -> None:
-    """Say which data sets there are, and where."""
+    """List the data sets, and where they are."""
     from cofire.data import CATALOG
 
     rows = [_facts(name) for name in CATALOG]
@@ -67,10 +68,11 @@ def fetch_data(
         list[str], typer.Argument(help="Names that `cofire data list` shows, or all.")
     ],
     to: Annotated[
-        Path | None, typer.Option(help="A folder; without it: the user's cache.")
+        Path | None,
+        typer.Option(help="Folder to write to (default: the user's cache)."),
     ] = None,
 ) -> None:
-    """Download data sets from their original sites, with checksums."""
+    """Download data sets from their original sites and check them."""
     from cofire.data import CATALOG, fetch
     from cofire.data.catalog import entry_of
 
@@ -85,7 +87,7 @@ def fetch_data(
 
 @contextmanager
 def _progress() -> Iterator["Watch"]:
-    """A bar for each file, on stderr and only on a terminal."""
+    """Show a bar for each file, on stderr and only on a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cofire.cli.inputs import check_out, errors_in_words
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -16,10 +18,13 @@ def demo(
     epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 200,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method.")] = 3,
     out: Annotated[
-        Path, typer.Option(help="Folder for cofire-demo.html, or a file name in .html.")
+        Path,
+        typer.Option(
+            help="Folder for cofire-demo.html, or a file name ending in .html."
+        ),
     ] = Path(),
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the figures for programs.")
+        bool, typer.Option("--json", help="Print the figures as JSON, for programs.")
     ] = False,
 ) -> None:
     """Train dense, SET and CTRE on Madelon for a minute; compare."""
@@ -27,7 +32,8 @@ def demo(
 
     start = time.perf_counter()
     page = out if out.suffix == ".html" else out / "cofire-demo.html"
-    page.parent.mkdir(parents=True, exist_ok=True)
+    with errors_in_words():
+        check_out(page)
     console = Console(stderr=as_json, highlight=False)
     console.print(
         "Madelon: 500 features, 20 of them useful; 1800 rows to learn from, 200 to "
@@ -98,7 +104,7 @@ def _comparison(figures: dict[str, Any]) -> "Table":
 
 
 class _Board:
-    """The table of runs: live on a terminal, else a line for each that is done."""
+    """The table of runs: live on a terminal, otherwise a line for each finished one."""
 
     def __init__(self, console: "Console", n_seeds: int, n_epochs: int) -> None:
         from rich.live import Live
@@ -137,7 +143,7 @@ class _Board:
         best = {"validation": 0.0, "test": 0.0}
 
         class Row(Callback):
-            def on_epoch_end(self, progress: Any, record: dict[str, Any]) -> None:
+            def on_epoch_end(self, progress: Any, record: Any) -> None:
                 if record["stalled_epochs"] == 0:
                     best["validation"] = record["validation_score"]
                     best["test"] = monitor.scores[-1]

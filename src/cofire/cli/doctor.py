@@ -1,4 +1,4 @@
-"""`cofire doctor`: is this installation well?"""
+"""`cofire doctor`: check this installation."""
 
 import json
 import sys
@@ -7,17 +7,19 @@ from typing import Annotated, Any
 import typer
 
 KNOWN = {
-    "same": "the hash is that of every other x86-64 machine with this SIMD level",
+    "same": "every other x86-64 machine with this SIMD level has the same hash",
     "differs": "NOT THE KNOWN HASH of x86-64: please report this, with the lines above",
-    "differs from x86-64": "the hash differs from x86-64, as it may: this is another "
+    "differs from x86-64": "the hash differs from that of x86-64, as it may on another "
     "architecture",
 }
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON, for programs.")
+    ] = False,
 ) -> None:
-    """Say what is installed; prove that training is deterministic."""
+    """Show what is installed; prove that training is deterministic."""
     from cofire.diagnostics.doctor import doctor as look_over
 
     found = look_over()
@@ -63,7 +65,7 @@ def _line(proof: dict[str, Any]) -> str:
 
 
 def _tick() -> str:
-    """A tick, where the terminal has one."""
+    """Return a tick, or ok if the terminal has none."""
     try:
         "✓".encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:

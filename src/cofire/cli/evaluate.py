@@ -1,4 +1,4 @@
-"""`cofire evaluate`: how right a saved model is on labelled rows."""
+"""`cofire evaluate`: how well a saved model predicts labelled rows."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cofire.cli.inputs import (
+from cofire.cli.inputs import errors_in_words, load_model, tell
+from cofire.cli.options import (
     AsJson,
     Data,
     Decimal,
@@ -14,14 +15,11 @@ from cofire.cli.inputs import (
     Samples,
     Separator,
     Target,
-    errors_in_words,
-    load_model,
-    tell,
 )
 from cofire.errors import listed
 
 MOST_CLASSES = 20
-"""More than these get no table of confusions."""
+"""No confusion matrix is shown for more classes than this."""
 
 
 def evaluate(
@@ -36,7 +34,7 @@ def evaluate(
 ) -> None:
     """Compare a model's predictions with the labels of a file."""
     with errors_in_words():
-        from cofire.data.tables import Reading
+        from cofire.data import Reading
 
         loaded = load_model(model)
         reading = Reading(
@@ -50,10 +48,12 @@ def evaluate(
         X, y = loaded.rows(data, reading)
         predicted = loaded.estimator.predict(X)
         if predicted.ndim == 2:
-            raise ValueError("a model with several outputs is not evaluated here.")
+            raise ValueError(
+                "models with several outputs cannot be evaluated by this command."
+            )
         if not loaded.is_classifier and y.dtype.kind not in "iuf":
             raise ValueError(
-                f"the model says numbers; the labels are {str(y[0])!r}, ..."
+                f"the model predicts numbers; the labels are {str(y[0])!r}, ..."
             )
         figures = {"rows": len(y)}
         if loaded.is_classifier:
@@ -69,19 +69,19 @@ def evaluate(
 
 
 def of_classes(y: Any, predicted: Any, classes: Any) -> dict[str, Any]:
-    """Accuracy, and per class precision, recall and number of rows.
+    """Return the accuracy, and precision, recall and number of rows per class.
 
-    All classes of the model are there, also those without a row.
+    All classes of the model are included, even those without a row.
     """
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     labels = sorted({*classes.tolist(), *y.tolist()})
-    # By their places: scikit-learn takes labels such as 0.5 for quantities.
-    place = {label: i for i, label in enumerate(labels)}
-    true, said = ([place[label] for label in of.tolist()] for of in (y, predicted))
-    places = range(len(labels))
+    # As indices, since scikit-learn takes labels such as 0.5 for quantities.
+    index = {label: i for i, label in enumerate(labels)}
+    true, said = ([index[label] for label in of.tolist()] for of in (y, predicted))
+    indices = range(len(labels))
     columns = precision_recall_fscore_support(
-        true, said, labels=places, zero_division=0
+        true, said, labels=indices, zero_division=0
     )
     per_class = {
         str(label): {
@@ -94,7 +94,7 @@ def of_classes(y: Any, predicted: Any, classes: Any) -> dict[str, Any]:
     }
     confusion = None
     if len(labels) <= MOST_CLASSES:
-        confusion = confusion_matrix(true, said, labels=places).tolist()
+        confusion = confusion_matrix(true, said, labels=indices).tolist()
     return {
         "accuracy": float((y == predicted).mean()),
         "classes": per_class,
@@ -103,13 +103,13 @@ def of_classes(y: Any, predicted: Any, classes: Any) -> dict[str, Any]:
 
 
 def compare_labels(y: Any, classes: Any, data: str) -> list[str]:
-    """Refuse labels none of which the model knows; note how many it does not."""
+    """Refuse labels that the model does not know; if it knows some, only note it."""
     known, labels = classes.tolist(), y.tolist()
     strange = sorted({*labels} - {*known}, key=str)
     if len(strange) == len({*labels}):
         raise ValueError(
             f"{data}: the model knows none of the labels {listed(strange)}; its "
-            f"classes are {listed(known)}. Say --target if the labels are in another "
+            f"classes are {listed(known)}. Use --target if the labels are in another "
             "column."
         )
     if not strange:
@@ -122,7 +122,7 @@ def compare_labels(y: Any, classes: Any, data: str) -> list[str]:
 
 
 def of_quantities(y: Any, predicted: Any) -> dict[str, Any]:
-    """R^2 and the root of the mean squared error."""
+    """Return R^2 and the root of the mean squared error."""
     from sklearn.metrics import r2_score, root_mean_squared_error
 
     if len(y) < 2:

@@ -1,4 +1,4 @@
-"""`cofire info`: what a saved model is."""
+"""`cofire info`: describe a saved model."""
 
 import json
 from pathlib import Path
@@ -6,23 +6,18 @@ from typing import Annotated, Any
 
 import typer
 
+from cofire.cli.inputs import errors_in_words, load_model, read_model
+from cofire.cli.options import AsJson
+
 
 def info(
     model: Annotated[Path, typer.Argument(help="A file written by `model.save(...)`.")],
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Say what a saved model is, after checking the whole file."""
-    from cofire.cli.inputs import load_model, refuse_no_model
-    from cofire.errors import ModelFormatError
-    from cofire.saving import load_with_document
-
-    try:
-        refuse_no_model(model)
-        estimator, document = load_with_document(model)
+    """Describe a saved model, after checking the whole file."""
+    with errors_in_words():
+        estimator, document = read_model(model)
         how = load_model(model).preprocessing if "preprocessing" in document else None
-    except (ModelFormatError, OSError) as error:
-        typer.echo(f"cofire: {error}", err=True)
-        raise typer.Exit(1) from None
     facts = _facts(estimator, document)
     if how is not None:
         facts |= {"target": how.target, "preprocessing": how.summary()}

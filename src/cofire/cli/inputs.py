@@ -1,124 +1,87 @@
-"""What the commands share: models, options, rows of a file, errors in words."""
+"""What the commands share: errors and notes on stderr, models, rows of a file."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-if TYPE_CHECKING:
-    from cofire.data.preprocess import Preprocessing
-    from cofire.data.tables import Reading, Table
+from cofire.cli.words import in_options, message
 
-Data = Annotated[
-    str,
-    typer.Argument(
-        help="A CSV, Parquet, NPZ, MAT or libsvm file, or a name that `cofire data "
-        "list` shows."
-    ),
-]
-Target = Annotated[
-    str | None,
-    typer.Option(
-        help="Column by name or number (default: the last one); key of an NPZ or MAT "
-        "file (default: y)."
-    ),
-]
-Samples = Annotated[
-    str | None,
-    typer.Option(help="Key of the samples in an NPZ or MAT file (default: X)."),
-]
-Test = Annotated[Path | None, typer.Option(help="File with the rows to test with.")]
-Task = Annotated[str, typer.Option(help="auto, classification or regression.")]
-Density = Annotated[float | None, typer.Option(help="Or the share of all connections.")]
-Scale = Annotated[str | None, typer.Option(help="standard (default), minmax or none.")]
-Missing = Annotated[
-    str | None, typer.Option(help="Fill gaps: mean, median or most_frequent.")
-]
-Categorical = Annotated[
-    list[str] | None, typer.Option(help="Column of words that look like numbers.")
-]
-Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out.")]
-NoHeader = Annotated[
-    bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
-]
-Separator = Annotated[
-    str | None, typer.Option(help="Between the values of a CSV file.")
-]
-Decimal = Annotated[
-    str | None, typer.Option(help="Before the decimals of a CSV file: . or ,")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+if TYPE_CHECKING:
+    from cofire.data import Preprocessing, Reading, Table
 
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """End with a message and status 1 where a user's input is at fault."""
+    """End with a message and status 1 if the user's input is at fault."""
     try:
         yield
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-        typer.echo(f"cofire: {error}", err=True)
+        typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None
 
 
 def tell(notes: list[str]) -> None:
-    """Say on stderr what a user should know."""
+    """Print notes for the user on stderr."""
     for note in notes:
-        typer.echo(f"cofire: note: {note}.", err=True)
+        typer.echo(f"cofire: note: {in_options(note)}.", err=True)
 
 
-def parsed_options(texts: list[str], estimator: Any) -> dict[str, Any]:
-    """Parameters of an estimator out of name=value, the value JSON or else text."""
-    from cofire.errors import unknown_name
+def check_out(path: Path) -> None:
+    """Raise an error before a long computation if its file cannot be written after it.
 
-    found = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ValueError(f"--option {text}: expected name=value.")
-        if name not in estimator.get_params():
-            raise unknown_name("option", name, estimator.get_params().keys())
-        try:
-            found[name] = json.loads(value)
-        except json.JSONDecodeError:
-            found[name] = value
-    return found
+    A missing folder is fine: it will be created.
+    """
+    from cofire.persistence.atomic import check_writable
+
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise ValueError(
+            f"--out {path}: a file cannot be written there ({error.strerror})."
+        ) from error
 
 
 def is_named(data: str) -> bool:
-    """Whether DATA is a data set of the catalogue; a file's name has a point in it."""
+    """Return whether DATA is a data set of the catalogue; a file's name has a suffix.
+
+    A ValueError suggests a name if it is neither.
+    """
     from cofire.data import CATALOG
-    from cofire.errors import unknown_name
+    from cofire.errors import suggestion
 
     if data in CATALOG:
         return True
     if not Path(data).suffix and not Path(data).exists():
-        raise unknown_name("data set (nor is it a file)", data, CATALOG)
+        raise ValueError(
+            f"{data!r} is neither a file nor a known data set. "
+            f"{suggestion(data, CATALOG)}"
+        )
     return False
 
 
 @dataclass(frozen=True)
 class Model:
-    """A saved model, and how rows become what it takes."""
+    """A saved model, and how rows become its features."""
 
     estimator: Any
     preprocessing: "Preprocessing"
 
     @property
     def is_classifier(self) -> bool:
-        """Whether it says classes, not quantities."""
+        """Whether it predicts classes, not quantities."""
         return hasattr(self.estimator, "classes_")
 
     def rows(self, data: str, reading: "Reading") -> tuple[Any, Any]:
-        """Read X as the network takes it, and y (None unless it was asked for).
+        """Return X as the network takes it, and y (None unless it was asked for).
 
-        Of a data set of the catalogue these are the rows to test with.
+        These are the test rows if `data` is a data set of the catalogue.
         """
-        from cofire.data.hints import hinted
-        from cofire.data.prepare import paper_rows
+        from cofire.data.preprocessing.paper import paper_rows
+        from cofire.data.tables.hints import hinted
 
         y: Any
         if is_named(data):
@@ -131,18 +94,16 @@ class Model:
                 X, notes = self.preprocessing.transform(table.X)
             y = table.y
         tell(notes)
-        if self._says_words and y is not None:
+        if self._has_word_classes and y is not None:
             y = y.astype(str)
         return X, y
 
     def _file(self, path: Path, reading: "Reading") -> "Table":
-        from dataclasses import replace
-
-        from cofire.data.tables import read_table
+        from cofire.data import read_table
 
         known = self.preprocessing
         target = reading.target or known.target
-        words = {target} if self._says_words and target else set()
+        words = {target} if self._has_word_classes and target else set()
         reading = replace(
             reading,
             target=target,
@@ -153,26 +114,30 @@ class Model:
             n_columns=known.n_columns,
         )
         table = read_table(path, reading)
-        if not reading.header and not reading.labelled and known.may_be_shifted:
-            tell(
-                [
-                    "the model was trained by an older cofire, which did not count "
-                    f"columns: {path} must have the target, as column {known.target}, "
-                    "or all predictions are wrong. Train anew to be sure"
-                ]
-            )
-        if known.dropped and reading.n_columns and table.target is None:
-            tell(
-                [
-                    f"{path} has {table.n_columns} columns, one less than the file "
-                    "that the model was trained on: it is taken for one without the "
-                    f"target (column {known.target}), not without a dropped column"
-                ]
-            )
+        tell(self._column_notes(path, reading, table))
         return table
 
+    def _column_notes(
+        self, path: Path, reading: "Reading", table: "Table"
+    ) -> list[str]:
+        """Note how columns without names were identified, if that may be wrong."""
+        known, notes = self.preprocessing, []
+        if not reading.header and not reading.labelled and known.may_be_shifted:
+            notes.append(
+                "the model was trained by an older cofire, which did not store the "
+                f"number of columns: {path} must have the target, as column "
+                f"{known.target}, or all predictions are wrong. Train again to be sure"
+            )
+        if known.dropped and reading.n_columns and table.target is None:
+            notes.append(
+                f"{path} has {table.n_columns} columns, one less than the file that "
+                "the model was trained on: the missing one is assumed to be the target "
+                f"(column {known.target}), not a dropped column"
+            )
+        return notes
+
     def _header_hints(self, reading: "Reading") -> list[str]:
-        """Why columns may be missing where header and model do not fit."""
+        """Say why columns may be missing if header and model do not match."""
         known = self.preprocessing
         if reading.header and known.n_columns is not None:
             return [
@@ -186,32 +151,43 @@ class Model:
         return []
 
     @property
-    def _says_words(self) -> bool:
+    def _has_word_classes(self) -> bool:
         return self.is_classifier and self.estimator.classes_.dtype.kind in "UO"
 
 
-def refuse_no_model(path: Path) -> None:
-    """Raise an error in words where there is no file."""
+def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
+    """Return a saved estimator and its document; errors say what to do next."""
+    from cofire.data.tables import READERS
+    from cofire.errors import ModelFormatError
+    from cofire.saving import load_with_document
+
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a model's file.")
+        raise IsADirectoryError(f"{path} is a folder, not a model file.")
     if not path.exists():
         raise FileNotFoundError(
             f"{path}: there is no such file. `cofire train` writes models."
         )
+    try:
+        return load_with_document(path)
+    except ModelFormatError as error:
+        text = str(error)
+        if path.suffix in READERS:
+            text += " It looks like a data file: the model comes first, then the data."
+        elif "newer cofire" not in text and "METHODS[" not in text:
+            text += " If it is damaged, copy it again or train it again."
+        raise ModelFormatError(text) from error
 
 
 def load_model(path: Path) -> Model:
-    """Read a model and its preprocessing; ModelFormatError if it is none."""
-    from cofire.data.preprocess import Preprocessing
+    """Read a model and its preprocessing; a ModelFormatError if it is not one."""
+    from cofire.data import Preprocessing
     from cofire.errors import ModelFormatError
-    from cofire.saving import load_with_document
 
-    refuse_no_model(path)
-    estimator, document = load_with_document(path)
+    estimator, document = read_model(path)
     plain = document.get("preprocessing")
     if plain is None:
         preprocessing = Preprocessing.nothing(estimator)
-        # Columns have found their places by name before the estimator sees them.
+        # Columns are in their order before the estimator sees them, without names.
         if hasattr(estimator, "feature_names_in_"):
             del estimator.feature_names_in_
         return Model(estimator, preprocessing)

@@ -1,4 +1,4 @@
-"""Options that take a list: `--methods set rigl` as well as one option a value."""
+"""Options that take a list: `--methods set rigl`, or the option before each value."""
 
 from collections.abc import Iterable
 
@@ -8,12 +8,12 @@ WORDS = frozenset({"--datasets", "--methods", "--drop", "--categorical"})
 
 
 def spread_lists(arguments: Iterable[str]) -> list[str]:
-    """Repeat a list option before each of its values, which is what the parser knows.
+    """Repeat a list option before each of its values, as the parser expects.
 
     >>> spread_lists(["compare", "a.csv", "--methods", "set", "rigl", "--seeds", "3"])
     ['compare', 'a.csv', '--methods', 'set', '--methods', 'rigl', '--seeds', '3']
 
-    A list of numbers, or of settings, ends where something else comes.
+    A list of numbers, or of settings, ends at the first value of another kind.
 
     >>> spread_lists(["train", "--hidden", "9", "8", "a.csv"])
     ['train', '--hidden', '9', '--hidden', '8', 'a.csv']
@@ -25,7 +25,7 @@ def spread_lists(arguments: Iterable[str]) -> list[str]:
             option, given, _ = argument.partition("=")
             n_values = int(bool(given))
         else:
-            if n_values and _goes_on(option, argument):
+            if n_values and _continues(option, argument):
                 spread.append(option)
             elif n_values:
                 option = ""
@@ -34,8 +34,8 @@ def spread_lists(arguments: Iterable[str]) -> list[str]:
     return spread
 
 
-def _goes_on(option: str, value: str) -> bool:
-    """Whether this may be one more value of a list."""
+def _continues(option: str, value: str) -> bool:
+    """Return whether this may be one more value of a list."""
     if option in NUMBERS:
         return _is_number(value)
     return option in WORDS or (option in SETTINGS and "=" in value)

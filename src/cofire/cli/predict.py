@@ -1,4 +1,4 @@
-"""`cofire predict`: what a saved model says of new rows."""
+"""`cofire predict`: the predictions of a saved model for new rows."""
 
 import csv
 import io
@@ -7,24 +7,15 @@ from typing import Annotated, Any
 
 import typer
 
-from cofire.cli.inputs import (
-    Data,
-    Decimal,
-    Model,
-    NoHeader,
-    Samples,
-    Separator,
-    Target,
-    errors_in_words,
-    load_model,
-)
+from cofire.cli.inputs import Model, errors_in_words, load_model
+from cofire.cli.options import Data, Decimal, NoHeader, Samples, Separator, Target
 
 
 def predict(
     model: Annotated[Path, typer.Argument(help="A file that `cofire train` wrote.")],
     data: Data,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file to write; without it: to stdout.")
+        Path | None, typer.Option(help="CSV file to write (default: stdout).")
     ] = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the probability of each class.")
@@ -37,7 +28,7 @@ def predict(
 ) -> None:
     """Write a model's predictions for the rows of a file, as CSV."""
     with errors_in_words():
-        from cofire.data.tables import Reading
+        from cofire.data import Reading
 
         loaded = load_model(model)
         if proba and not loaded.is_classifier:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cofire.cli.words import message
+
 if TYPE_CHECKING:
     from cofire.lab.experiments import Run, Store
     from cofire.lab.paper import Choice, Item
@@ -16,13 +18,14 @@ if TYPE_CHECKING:
 
 def report(
     out: Annotated[
-        Path, typer.Option(help="Folder of the run store, runs.sqlite.")
+        Path, typer.Option(help="The folder that holds runs.sqlite.")
     ] = Path("cofire-results"),
     page: Annotated[
-        Path | None, typer.Option(help="The page; report.html in the folder if none.")
+        Path | None,
+        typer.Option(help="File to write (default: report.html in the folder)."),
     ] = None,
 ) -> None:
-    """Write the finished runs as a page: tables, curves, costs."""
+    """Write a page about the finished runs: tables, curves, costs."""
     from cofire.lab.experiments import Store, StoreError
     from cofire.lab.report.results_page import write_results_page
 
@@ -34,20 +37,20 @@ def report(
         if not results:
             raise FileNotFoundError(
                 f"no run in {out / 'runs.sqlite'} has finished yet: "
-                f"{counts['waiting']} wait, {counts['running']} run, "
+                f"{counts['waiting']} waiting, {counts['running']} running, "
                 f"{counts['failed']} failed."
             )
         write_results_page(path, results, tables, missing=[*_missing(counts), *missing])
     except (ImportError, OSError, StoreError) as error:
-        typer.echo(f"cofire: {error}", err=True)
+        typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None
     print(f"{len(results)} runs: {path}")
 
 
 def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
-    """The paper's tables as far as runs are there, and how many they lack.
+    """Return the paper's tables as far as runs are done, and how many are missing.
 
-    Those of runs with fewer epochs, as of --quick, come behind and say what they are.
+    Tables of runs with fewer epochs, as of --quick, come last and are marked.
     """
     from cofire.lab.paper import ITEMS, Choice
     from cofire.lab.paper.reproduce import OVERVIEWS, tabulate
@@ -55,13 +58,13 @@ def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
     tables, missing = [], []
     for item in ITEMS.values():
         if not item.needs_runs and item.name not in OVERVIEWS:
-            continue  # table 1 would read every data set, and has nothing of these runs
+            continue  # table 1 would read every data set, and does not need runs
         made = tabulate(item, store, Choice())
         if made.cells:
             tables += made.tables
             missing += _lack(made, item.name)
     for epochs, done in _finished(store).items():
-        told: set[Run] = set()
+        shown: set[Run] = set()
         for item in ITEMS.values():
             usual = min((run.epochs for run in item.runs(Choice())), default=0)
             own = {run for run in item.runs(Choice(epochs=epochs)) if run in done}
@@ -69,9 +72,9 @@ def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
                 continue
             choice = _choice_of(own, epochs)
             rivals = item.runs(replace(choice, methods=None))
-            if own <= told and not done.issuperset(rivals):
-                continue  # what is there of it was run for others
-            told |= own
+            if own <= shown and not done.issuperset(rivals):
+                continue  # its runs were made for other items
+            shown |= own
             reduced = _reduced(item, store, choice)
             tables += [_as_reduced(table, reduced) for table in reduced.tables]
             missing += _lack(reduced, f"{item.name}, {epochs} epochs")
@@ -84,7 +87,7 @@ def _lack(made: "Made", name: str) -> list[str]:
 
 
 def _finished(store: "Store") -> dict[int, set["Run"]]:
-    """The runs that are done, by their epochs, most first."""
+    """Return the finished runs by number of epochs, in descending order."""
     from cofire.lab.experiments.store import run_of
 
     found: dict[int, set[Run]] = {}
@@ -94,7 +97,7 @@ def _finished(store: "Store") -> dict[int, set["Run"]]:
 
 
 def _choice_of(runs: set["Run"], epochs: int) -> "Choice":
-    """What must have been asked for, at least, to get these runs."""
+    """Return the smallest choice that includes these runs."""
     from cofire.lab.paper import Choice
 
     return Choice(
@@ -108,7 +111,7 @@ def _choice_of(runs: set["Run"], epochs: int) -> "Choice":
 
 
 def _reduced(item: "Item", store: "Store", choice: "Choice") -> "Made":
-    """--quick has fewer trials where settings are chosen; else it is the same runs."""
+    """Tabulate with or without --quick, which has fewer trials: the one more done."""
     from cofire.lab.paper.reproduce import tabulate
 
     ways = [tabulate(item, store, replace(choice, quick=q)) for q in (False, True)]
@@ -124,6 +127,6 @@ def _as_reduced(table: "Table", made: "Made") -> "Table":
 
 
 def _missing(counts: dict[str, int]) -> list[str]:
-    """What the store knows of but has no result for."""
+    """Say how many runs of the store have no result."""
     words = {"waiting": "waiting", "running": "running now", "failed": "failed"}
     return [f"{counts[name]} {word}" for name, word in words.items() if counts[name]]

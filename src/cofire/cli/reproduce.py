@@ -1,5 +1,6 @@
-"""`cofire reproduce`: any table or figure of the paper; goes on where it stopped."""
+"""`cofire reproduce`: any table or figure of the paper; resumes where it stopped."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,13 +19,10 @@ if TYPE_CHECKING:
 def reproduce(
     items: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="table1 ... table10, figure2 ... figure13, claims, summary, "
-            "rewiring, cost, fair, house; all."
-        ),
+        typer.Argument(help="Names of tables and figures, or all: {item}."),
     ] = None,
     list_items: Annotated[
-        bool, typer.Option("--list", help="Name each, what it needs and what is done.")
+        bool, typer.Option("--list", help="Show all names, and which runs are done.")
     ] = False,
     datasets: Annotated[
         list[str] | None, typer.Option(help="Only these data sets.")
@@ -37,35 +35,32 @@ def reproduce(
         list[float] | None, typer.Option(help="Only these densities.")
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="No more than so many seeds.")
+        int | None, typer.Option(min=1, help="At most this many seeds.")
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(min=2, help="Instead of the paper's 500.")
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick",
-            help="A small part that ends in minutes, and says that it is one.",
-        ),
+        typer.Option("--quick", help="A small part, marked as such, in minutes."),
     ] = False,
     similarity: Annotated[
-        str, typer.Option(help="How CTRE searches: exact, screened or linear.")
+        str, typer.Option(help="How CTRE searches: {similarity}.")
     ] = "exact",
     program: Annotated[
         bool,
         typer.Option(
             "--program",
-            help="With three accidents of the authors' program, which decide some "
-            "cells (docs/reproduction.md).",
+            help="With three quirks of the authors' program that decide some cells "
+            "(docs/reproduction.md).",
         ),
     ] = False,
     out: Out = OUT,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Cores to use (all, if not given).")
+        int | None, typer.Option(min=1, help="Cores to use (default: all).")
     ] = None,
     only_write: Annotated[
-        bool, typer.Option("--only-write", help="Run nothing; write what is there.")
+        bool, typer.Option("--only-write", help="Run nothing; write what is done.")
     ] = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what failed before.")
@@ -73,42 +68,22 @@ def reproduce(
 ) -> None:
     """Make tables and figures of the paper, running whatever they still need.
 
-    Runs are kept in OUT/runs.sqlite as they finish: break it off at any time, the same
-    command goes on. Tables are written as Markdown, CSV and LaTeX with the paper's own
+    Runs are kept in OUT/runs.sqlite as they finish: interrupt it at any time, the same
+    command resumes. Tables are written as Markdown, CSV and LaTeX with the paper's own
     numbers beside ours, figures as PNG and SVG.
 
+    \b
         cofire reproduce --list
         cofire reproduce table2 --quick
         cofire reproduce table2 figure8 --datasets madelon --epsilon 1 --seeds 3
     """
+    given = locals()  # all options by name
     from rich.console import Console
 
-    from cofire.lab.paper import ITEMS, Choice, item_named
-
     console = Console(highlight=False)
-
-    def chosen(values: list[Any] | None) -> tuple[Any, ...] | None:
-        return tuple(values) if values else None
-
-    try:
-        choice = Choice(
-            data=chosen(datasets),
-            methods=chosen(methods),
-            hidden=chosen(hidden),
-            epsilon=chosen(epsilon),
-            seeds=seeds,
-            epochs=epochs,
-            similarity=similarity,
-            program=program,
-            quick=quick,
-        )
-        names = list(ITEMS) if items == ["all"] else items or []
-        wanted = [item_named(name) for name in names]
-    except ValueError as error:
-        typer.echo(f"cofire: {error}", err=True)
-        raise typer.Exit(2) from None
+    wanted, choice = _wanted(given)
     if list_items or not wanted:
-        _list(console, wanted or list(ITEMS.values()), choice, out)
+        _list(console, wanted, choice, out)
         return
     with open_store(out, create=not only_write) as store:
         failed = 0
@@ -120,6 +95,33 @@ def reproduce(
         raise typer.Exit(1)
 
 
+def _wanted(given: Mapping[str, Any]) -> "tuple[list[Item], Choice]":
+    """Return the items that were named, and which of their runs; unknown names end."""
+    from cofire.lab.paper import ITEMS, Choice, item_named
+
+    def chosen(name: str) -> tuple[Any, ...] | None:
+        return tuple(given[name]) if given[name] else None
+
+    try:
+        choice = Choice(
+            data=chosen("datasets"),
+            methods=chosen("methods"),
+            hidden=chosen("hidden"),
+            epsilon=chosen("epsilon"),
+            seeds=given["seeds"],
+            epochs=given["epochs"],
+            similarity=given["similarity"],
+            program=given["program"],
+            quick=given["quick"],
+        )
+        items = given["items"] or []
+        names = list(ITEMS) if items == ["all"] else items
+        return [item_named(name) for name in names], choice
+    except ValueError as error:
+        typer.echo(f"cofire: {error}", err=True)
+        raise typer.Exit(2) from None
+
+
 def _run(
     console: "Console",
     item: "Item",
@@ -128,7 +130,7 @@ def _run(
     jobs: int | None,
     retry_failed: bool,
 ) -> int:
-    """Run what is not done; returns how many failed."""
+    """Run what is not done; return how many runs failed."""
     from cofire.cli.board import CampaignBoard
     from cofire.lab.experiments.runner import run_all
 
@@ -158,9 +160,9 @@ def _write(
     console.print(f"\n[bold]{item.name}[/bold]: {item.title}", soft_wrap=True)
     if not files and not made.undrawn:
         console.print(
-            "  nothing to show yet: no run of it is done"
+            "  nothing to show yet: none of its runs is done"
             if made.n_runs
-            else f"  it has nothing of what was asked for. {_has(item)}",
+            else f"  it has none of what was asked for. {_has(item)}",
             soft_wrap=True,
         )
         return
@@ -170,7 +172,7 @@ def _write(
 
 
 def _has(item: "Item") -> str:
-    """What can be asked of an item."""
+    """Say which data sets, methods and so on an item has."""
     from cofire.lab.paper import Choice
 
     runs = item.runs(Choice())
@@ -186,7 +188,7 @@ def _has(item: "Item") -> str:
 
 
 def _print_tables(console: "Console", made: "Made") -> None:
-    """What tables say of themselves, and those that fit on a screen."""
+    """Print tables that fit on a screen, and the captions of the others."""
     from cofire.lab.table import to_markdown
 
     for table in made.tables:
@@ -196,7 +198,10 @@ def _print_tables(console: "Console", made: "Made") -> None:
 
 
 def _list(console: "Console", items: "list[Item]", choice: "Choice", out: Path) -> None:
+    """List these items, or all, with the number of runs that are done."""
     from rich.table import Table
+
+    from cofire.lab.paper import ITEMS
 
     done: set[Run] = set()
     if (out / "runs.sqlite").exists():
@@ -206,7 +211,7 @@ def _list(console: "Console", items: "list[Item]", choice: "Choice", out: Path) 
     for heading in ("runs", "done"):
         table.add_column(heading, justify="right")
     table.add_column("data sets")
-    for item in items:
+    for item in items or ITEMS.values():
         runs = item.runs(choice)
         data = list(dict.fromkeys(run.data for run in runs))
         count = sum(run in done for run in runs)

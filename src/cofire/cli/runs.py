@@ -1,4 +1,4 @@
-"""`cofire runs`: what the run store holds; list, show, export, import, delete."""
+"""`cofire runs`: list, show, export, import and delete the runs of a store."""
 
 import json
 import math
@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from cofire.cli.options import AsJson
+from cofire.cli.words import in_options, message
+
 if TYPE_CHECKING:
     from cofire.lab.experiments import Store
 
 runs = typer.Typer(
-    help="Look at, export, import or delete the runs of a store.",
+    help="List, show, export, import or delete the runs of a store.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -21,17 +24,16 @@ Out = Annotated[Path, typer.Option("--out", help="The folder that holds runs.sql
 OUT = Path("cofire-results")
 STATUSES = ("waiting", "running", "done", "failed")
 T = TypeVar("T")
-AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 def open_store(out: Path, *, create: bool = False) -> "Store":
-    """The store of a folder; where there is none, a message and the end."""
+    """Open the store of a folder; if there is none, end with a message."""
     from cofire.lab.experiments import Store, StoreError
 
     try:
         return Store(out / "runs.sqlite", create=create)
     except (OSError, StoreError) as error:
-        typer.echo(f"cofire: {error}", err=True)
+        typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None
 
 
@@ -39,21 +41,20 @@ def open_store(out: Path, *, create: bool = False) -> "Store":
 def list_runs(
     out: Out = OUT,
     status: Annotated[
-        str | None, typer.Option(help="waiting, running, done or failed.")
+        str | None, typer.Option(help=f"{', '.join(STATUSES[:-1])} or {STATUSES[-1]}.")
     ] = None,
     data: Annotated[
-        str | None, typer.Option(help="Of this data set, or file of this name.")
+        str | None,
+        typer.Option(help="Only of this data set, or of files with this name."),
     ] = None,
-    method: Annotated[str | None, typer.Option(help="Of this method.")] = None,
+    method: Annotated[str | None, typer.Option(help="Only of this method.")] = None,
     limit: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="No more than the last so many (40; with --json all)."
-        ),
+        typer.Option(min=1, help="Only the last LIMIT (default: 40; with --json all)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say which runs there are, one a line."""
+    """List the runs, one per line."""
     from cofire.errors import unknown_name
 
     if status is not None and status not in STATUSES:
@@ -85,7 +86,7 @@ def show(
     out: Out = OUT,
     as_json: AsJson = False,
 ) -> None:
-    """Say all that is known of one run."""
+    """Show everything about one run."""
     with open_store(out) as store:
         found = store.rows(id=run)
         if not found:
@@ -108,7 +109,8 @@ def export(
     file: Annotated[Path, typer.Argument(help="Ending in .csv or .parquet.")],
     out: Out = OUT,
     curves: Annotated[
-        bool, typer.Option("--curves", help="One line an epoch instead of one a run.")
+        bool,
+        typer.Option("--curves", help="One line per epoch instead of one per run."),
     ] = False,
 ) -> None:
     """Write the finished runs as CSV or Parquet."""
@@ -127,7 +129,7 @@ def import_runs(
     ],
     out: Out = OUT,
 ) -> None:
-    """Take over finished runs, without their curves, from an exported file."""
+    """Add finished runs, without their curves, from an exported file."""
     from cofire.lab.experiments.exchange import read_runs, take_over
 
     rows = _or_exit(lambda: read_runs(file))
@@ -135,19 +137,21 @@ def import_runs(
         new, other = take_over(store, rows)
     print(f"{new} runs are new.")
     if other:
-        print(f"{other} runs are there with another score, and stay as they are.")
+        print(f"{other} runs are in the store with another score, and are kept.")
 
 
 @runs.command()
 def delete(
     run: Annotated[list[int] | None, typer.Argument(help="Numbers of runs.")] = None,
     out: Out = OUT,
-    failed: Annotated[bool, typer.Option("--failed", help="All that failed.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="All runs that failed.")
+    ] = False,
     waiting: Annotated[
-        bool, typer.Option("--waiting", help="All that wait to be run.")
+        bool, typer.Option("--waiting", help="All runs that are waiting.")
     ] = False,
 ) -> None:
-    """Forget runs, for good."""
+    """Delete runs; this cannot be undone."""
     with open_store(out) as store:
         if not (run or failed or waiting):
             typer.echo("cofire: name runs, or give --failed or --waiting.", err=True)
@@ -177,7 +181,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lists(curves: dict[str, Any]) -> dict[str, list[float | None]]:
-    """What is not finite becomes null: JSON has no NaN."""
+    """Return curves as lists; null replaces what is not finite, as JSON has no NaN."""
     return {
         name: [x if math.isfinite(x) else None for x in curve.tolist()]
         for name, curve in curves.items()
@@ -185,24 +189,24 @@ def _lists(curves: dict[str, Any]) -> dict[str, list[float | None]]:
 
 
 def _lines(rows: list[dict[str, Any]]) -> list[str]:
-    """A line each, what came of the runs in a column."""
+    """Return a line per run, with the scores or errors aligned."""
     from cofire.lab.experiments.labels import run_label
     from cofire.lab.experiments.store import run_of
 
     labels = [run_label(run_of(row)) for row in rows]
     width = max(map(len, labels), default=0)
     return [
-        f"{row['id']:>6}  {row['status']:<8}{label:<{width}}  {_came_of(row)}".rstrip()
+        f"{row['id']:>6}  {row['status']:<8}{label:<{width}}  {_outcome(row)}".rstrip()
         for row, label in zip(rows, labels, strict=True)
     ]
 
 
-def _came_of(row: dict[str, Any]) -> str:
+def _outcome(row: dict[str, Any]) -> str:
     from cofire.lab.experiments.labels import failure, score_text
     from cofire.lab.experiments.results import task_of
 
     if row["error"]:
-        return failure(row["error"])
+        return in_options(failure(row["error"]))
     if row["score"] is None:
         return ""
     return f"{score_text(row['score'], task_of(json.loads(row['notes']))):>9}"
@@ -212,5 +216,5 @@ def _or_exit(action: Callable[[], T]) -> T:
     try:
         return action()
     except (OSError, ValueError, ImportError) as error:
-        typer.echo(f"cofire: {error}", err=True)
+        typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None

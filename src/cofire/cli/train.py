@@ -2,15 +2,15 @@
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from cofire.cli.inputs import (
+from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
+from cofire.cli.options import (
     AsJson,
     Categorical,
     Data,
@@ -25,25 +25,13 @@ from cofire.cli.inputs import (
     Target,
     Task,
     Test,
-    errors_in_words,
-    is_named,
+    estimator_parameters,
+    file_options,
     parsed_options,
-    tell,
 )
 
 if TYPE_CHECKING:
-    from cofire.data.training_rows import TrainingRows
-
-
-class NamesMethods(TyperCommand):
-    """A command whose help ends with the names of the methods."""
-
-    def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Write them; their table is imported here, by who asks for this help."""
-        from cofire.methods import METHODS
-
-        with formatter.section("Methods"):
-            formatter.write_text(", ".join(METHODS))
+    from cofire.data.preprocessing.training_rows import TrainingRows
 
 
 def train(
@@ -53,7 +41,7 @@ def train(
     test: Test = None,
     test_fraction: Annotated[
         float | None,
-        typer.Option(help="Or the share of rows held out for it; 0: no test. [0.2]"),
+        typer.Option(help="Or the fraction of rows to test with; 0: no test. [0.2]"),
     ] = None,
     task: Task = "auto",
     method: Annotated[
@@ -67,36 +55,41 @@ def train(
     ] = None,
     density: Density = None,
     epochs: Annotated[int | None, typer.Option(help="Number of epochs.")] = None,
-    learning_rate: Annotated[float | None, typer.Option(help="Of the start.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Rows in a step.")] = None,
-    solver: Annotated[str | None, typer.Option(help="sgd or adam.")] = None,
-    activation: Annotated[
-        str | None, typer.Option(help="relu, leaky_relu, tanh or identity.")
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Initial learning rate.")
     ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Strength of the decay.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Rows per step.")] = None,
+    solver: Annotated[str | None, typer.Option(help="{solver}.")] = None,
+    activation: Annotated[str | None, typer.Option(help="{activation}.")] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Strength of the weight decay.")
+    ] = None,
     drop_fraction: Annotated[
-        float | None, typer.Option(help="Share of connections that move.")
+        float | None, typer.Option(help="Fraction of connections that is rewired.")
     ] = None,
     drop_schedule: Annotated[
-        str | None, typer.Option(help="That share: constant, or cosine, to 0.")
+        str | None,
+        typer.Option(
+            help="How this fraction changes over the epochs: {drop_schedule}."
+        ),
     ] = None,
     label_smoothing: Annotated[
-        float | None, typer.Option(help="Share of a label that all classes get.")
+        float | None, typer.Option(help="Fraction of a label given to all classes.")
     ] = None,
     input_dropout: Annotated[
-        float | None, typer.Option(help="Share of the inputs that are hidden.")
+        float | None, typer.Option(help="Fraction of the inputs that is hidden.")
     ] = None,
     similarity: Annotated[
-        str | None, typer.Option(help="Search: screened, exact or linear.")
+        str | None, typer.Option(help="Search for similar neurons: {similarity}.")
     ] = None,
     early_stopping: Annotated[
-        bool, typer.Option("--early-stopping", help="Stop by rows held out for it.")
+        bool, typer.Option("--early-stopping", help="Hold rows out to decide the end.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of all random numbers.")] = 0,
-    n_jobs: Annotated[int | None, typer.Option(help="Threads.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    n_jobs: Annotated[int | None, typer.Option(help="Number of threads.")] = None,
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Folder: cut off, the same command goes on from there."),
+        typer.Option(help="Folder from which the same command resumes if interrupted."),
     ] = None,
     option: Annotated[
         list[str] | None,
@@ -115,92 +108,67 @@ def train(
     as_json: AsJson = False,
 ) -> None:
     """Train on a file or a named data set; test; save the model."""
-    parameters = {
-        "method": method,
-        "hidden_layer_sizes": tuple(hidden) if hidden else None,
-        "epsilon": epsilon,
-        "density": density,
-        "max_iter": epochs,
-        "learning_rate_init": learning_rate,
-        "batch_size": batch_size,
-        "solver": solver,
-        "activation": activation,
-        "alpha": alpha,
-        "drop_fraction": drop_fraction,
-        "drop_schedule": drop_schedule,
-        "label_smoothing": label_smoothing,
-        "input_dropout": input_dropout,
-        "similarity": similarity,
-        "early_stopping": early_stopping or None,
-        "random_state": seed,
-        "n_jobs": n_jobs,
-        "checkpoint": checkpoint,
-    }
-    given = {name: value for name, value in parameters.items() if value is not None}
-    from cofire.data.training_rows import FileOptions, TrainingRows
-
+    given = locals()  # all options by name
     with errors_in_words():
         if epsilon is not None and density is not None:
             raise ValueError("--epsilon and --density: leave one of them out.")
-        files = FileOptions(
-            target=target,
-            samples=samples,
-            test=test,
-            test_fraction=test_fraction,
-            scale=scale,
-            missing=missing,
-            categorical=tuple(categorical or ()),
-            drop=tuple(drop or ()),
-            header=not no_header,
-            separator=separator,
-            decimal=decimal,
-        )
-        rows = (
-            TrainingRows.of_catalogue(data, files)
-            if is_named(data)
-            else TrainingRows.of_file(Path(data), files, task, seed)
-        )
+        path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
+        check_out(path)
+        rows = _rows(given)
         tell(rows.notes)
-        estimator = _estimator(rows.task, given, option or [])
-        model = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
-        with _says_how_to_go_on(checkpoint):
-            figures = _train(rows, estimator, model, as_json)
+        estimator = _estimator(rows.task, given)
+        with _says_how_to_resume(checkpoint):
+            _fit(rows, estimator, quiet=as_json)
+        _save(rows, estimator, path)
+        figures = _figures(rows, estimator, path)
     if as_json:
         print(json.dumps(figures | {"data": data}, indent=1))
     else:
-        print(_text(figures, estimator, rows))
+        print(_text(figures, estimator))
+
+
+def _rows(given: Mapping[str, Any]) -> "TrainingRows":
+    from cofire.data.preprocessing.training_rows import TrainingRows
+
+    data, files = given["data"], file_options(given)
+    if is_named(data):
+        return TrainingRows.of_catalogue(data, files)
+    return TrainingRows.of_file(Path(data), files, given["task"], given["seed"])
+
+
+def _estimator(task: str, given: Mapping[str, Any]) -> Any:
+    from cofire import SparseMLPClassifier, SparseMLPRegressor
+
+    parameters = estimator_parameters(given)
+    if task == "regression" and "label_smoothing" in parameters:
+        raise ValueError("--label-smoothing is for classes: this task is regression.")
+    kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
+    estimator = kinds[task](**parameters)
+    return estimator.set_params(**parsed_options(given["option"] or [], estimator))
 
 
 @contextmanager
-def _says_how_to_go_on(checkpoint: Path | None) -> Iterator[None]:
-    """Tell who breaks training off that a checkpoint is there, if one is."""
+def _says_how_to_resume(checkpoint: Path | None) -> Iterator[None]:
+    """Tell a user who interrupts the training how to resume it, or could have."""
     try:
         yield
     except KeyboardInterrupt:
-        if checkpoint is not None and any(checkpoint.rglob("epoch-*.cofire")):
+        if checkpoint is None:
             typer.echo(
-                f"cofire: the same command goes on from its checkpoint in {checkpoint}",
+                "cofire: nothing was saved; with --checkpoint FOLDER the same command "
+                "resumes after an interruption",
+                err=True,
+            )
+        elif any(checkpoint.rglob("epoch-*.cofire")):
+            typer.echo(
+                f"cofire: the same command resumes from its checkpoint in {checkpoint}",
                 err=True,
             )
         raise
 
 
-def _estimator(task: str, given: dict[str, Any], options: list[str]) -> Any:
-    from cofire import SparseMLPClassifier, SparseMLPRegressor
-
-    if task == "regression" and "label_smoothing" in given:
-        raise ValueError("--label-smoothing is for classes: this task is regression.")
-    kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
-    estimator = kinds[task](**given)
-    return estimator.set_params(**parsed_options(options, estimator))
-
-
-def _train(
-    rows: "TrainingRows", estimator: Any, path: Path, quiet: bool
-) -> dict[str, Any]:
+def _fit(rows: "TrainingRows", estimator: Any, quiet: bool) -> None:
     from rich.console import Console
-
-    from cofire.saving import save
 
     estimator.verbose = int(Console().is_terminal and not quiet)
     with warnings.catch_warnings(record=True) as caught:
@@ -208,8 +176,16 @@ def _train(
         estimator.fit(rows.X, rows.y)
     tell([str(warning.message).rstrip(".") for warning in caught])
     estimator.verbose = 0
+
+
+def _save(rows: "TrainingRows", estimator: Any, path: Path) -> None:
+    from cofire.saving import save
+
     path.parent.mkdir(parents=True, exist_ok=True)
     save(estimator, path, preprocessing=rows.preprocessing.to_dict())
+
+
+def _figures(rows: "TrainingRows", estimator: Any, path: Path) -> dict[str, Any]:
     return {
         "model": str(path),
         "task": rows.task,
@@ -230,7 +206,7 @@ def _classes(estimator: Any) -> list[str] | None:
     return None if classes is None else classes.astype(str).tolist()
 
 
-def _text(figures: dict[str, Any], estimator: Any, rows: "TrainingRows") -> str:
+def _text(figures: dict[str, Any], estimator: Any) -> str:
     kind = figures["task"]
     if figures["classes"]:
         kind += f", {len(figures['classes'])} classes"

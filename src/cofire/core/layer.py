@@ -15,7 +15,7 @@ class SparseLayer:
 
     indptr (n_out + 1) int64, indices (nnz) int32, weights (nnz) and bias (n_out)
     float32. The fields are frozen, the arrays are not: the engine trains in place.
-    A connection from input i to output o has the place o * n_in + i.
+    A connection from input i to output o has the flat index o * n_in + i.
 
     >>> layer = SparseLayer.from_keys([1, 3, 5], [0.5, 1, 2], [0, 0], n_in=3, n_out=2)
     >>> layer.to_scipy().toarray()
@@ -38,7 +38,7 @@ class SparseLayer:
         n_in: int,
         n_out: int,
     ) -> "SparseLayer":
-        """Build a layer from its strictly ascending places and their weights."""
+        """Build a layer from its strictly ascending flat indices and their weights."""
         keys = np.asarray(keys)
         if keys.size and keys.dtype.kind not in "iu":
             raise TypeError(f"keys must be whole numbers, got {keys.dtype}")
@@ -75,12 +75,12 @@ class SparseLayer:
 
     @property
     def density(self) -> float:
-        """Share of the n_in * n_out places that hold a connection."""
+        """Fraction of the n_in * n_out possible connections that exist."""
         return self.nnz / (self.n_in * self.n_out)
 
     @property
     def is_full(self) -> bool:
-        """Whether every place holds a connection."""
+        """Whether every possible connection exists."""
         return self.nnz == self.n_in * self.n_out
 
     @property
@@ -90,7 +90,7 @@ class SparseLayer:
 
     @property
     def keys(self) -> np.ndarray:
-        """Place of each connection, ascending: (nnz) int64, computed anew."""
+        """Flat index of each connection, ascending: (nnz) int64; not stored."""
         keys = self.rows
         keys *= self.n_in
         keys += self.indices
@@ -108,7 +108,7 @@ class SparseLayer:
 
     def to_scipy(self) -> csr_array:
         """View as a SciPy array of shape (n_out, n_in), sharing weights and indices."""
-        # SciPy wants both index arrays of one kind, and would copy the long one.
+        # SciPy wants both index arrays of one type, and would copy the int64 one.
         fits = self.nnz < 2**31
         indptr = self.indptr.astype(np.int32) if fits else self.indptr
         shape = (self.n_out, self.n_in)
@@ -128,7 +128,7 @@ class SparseLayer:
         yield not 1 <= self.n_in < 2**31, "n_in must lie in [1, 2**31)"
         yield len(indptr) < 2, "indptr must have n_out + 1 >= 2 entries"
         yield indptr[0] != 0, "indptr must start at 0"
-        yield (np.diff(indptr) < 0).any(), "indptr must never fall"
+        yield (np.diff(indptr) < 0).any(), "indptr must not decrease"
         yield indptr[-1] != len(indices), "indptr must end at the number of indices"
         yield len(self.weights) != len(indices), "weights must be one per connection"
         yield len(self.bias) != self.n_out, "bias must be one per output neuron"

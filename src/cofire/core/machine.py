@@ -4,8 +4,8 @@ import multiprocessing
 import os
 from collections.abc import Sequence
 
-MOST_THREADS = 1024  # more threads than anybody has cores for: a slip, not a wish
-_PER_CONNECTION = 16  # its place while it is drawn, its index, its weight
+MOST_THREADS = 1024  # more than any machine has cores: surely a mistake
+_PER_CONNECTION = 16  # its flat index while it is drawn, its index, its weight
 _PER_NEURON = 12  # a pointer to its first connection, its bias
 
 
@@ -36,7 +36,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def _inside_a_worker() -> bool:
-    """Whether several of us run already: in a joblib worker or a child process."""
+    """Whether several processes run already: in a joblib worker or a child process."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
@@ -45,9 +45,10 @@ def _inside_a_worker() -> bool:
 
 
 def check_memory(sizes: Sequence[int], counts: Sequence[int]) -> None:
-    """Raise a MemoryError that says so if the arrays of a network cannot fit.
+    """Raise a MemoryError if the arrays of a network cannot fit.
 
-    Systems promise memory that they do not have, and end a program that uses it.
+    Operating systems promise memory that they do not have, and kill a program that uses
+    it.
 
     >>> check_memory([784, 1000, 10], [8000, 5000])
     """

@@ -1,4 +1,4 @@
-"""The layers in a row, their shapes, their counts."""
+"""A network: its layers in order, their shapes and counts."""
 
 from dataclasses import dataclass
 
@@ -38,9 +38,14 @@ class SparseNetwork:
 
     @property
     def density(self) -> float:
-        """Share of all places that hold a connection."""
-        places = sum(layer.n_in * layer.n_out for layer in self.layers)
-        return self.n_connections / places
+        """Fraction of all possible connections that exist."""
+        possible = sum(layer.n_in * layer.n_out for layer in self.layers)
+        return self.n_connections / possible
+
+    @property
+    def is_full(self) -> bool:
+        """Whether every connection exists."""
+        return all(layer.is_full for layer in self.layers)
 
     def copy(self) -> "SparseNetwork":
         """Return a network that shares no array with this one."""
@@ -56,7 +61,9 @@ class SparseNetwork:
             try:
                 layer.check()
             except ValueError as error:
-                raise ValueError(f"layer {i}: {error}") from error
+                raise ValueError(f"layer {i + 1}: {error}") from error
             if layer.n_in != n_before:
-                raise ValueError(f"layer {i}: n_in is {layer.n_in}, not {n_before}")
+                raise ValueError(
+                    f"layer {i + 1}: expected n_in = {n_before}, got {layer.n_in}"
+                )
             n_before = layer.n_out

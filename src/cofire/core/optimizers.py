@@ -73,8 +73,8 @@ class Optimizer:
         self.steps_done = 0
         self.state = [
             LayerState(
-                [np.zeros(layer.nnz, np.float32) for _ in range(self.n_moments)],
-                [np.zeros(layer.n_out, np.float32) for _ in range(self.n_moments)],
+                [np.zeros_like(layer.weights) for _ in range(self.n_moments)],
+                [np.zeros_like(layer.bias) for _ in range(self.n_moments)],
             )
             for layer in network.layers
         ]

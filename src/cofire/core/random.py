@@ -1,4 +1,4 @@
-"""Where random numbers come from: counter-based streams, nothing global."""
+"""Random numbers: counter-based streams, nothing global."""
 
 import operator
 
@@ -50,11 +50,6 @@ def _word(name: str, value: int, bits: int) -> int:
     if not 0 <= value < 2**bits:
         raise ValueError(f"{name} must lie in [0, 2**{bits}), got {value}")
     return value
-
-
-def normal(n: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw n float32 numbers from N(0, 1)."""
-    return rng.standard_normal(n, dtype=np.float32)
 
 
 def uniform(n: int, rng: np.random.Generator) -> np.ndarray:

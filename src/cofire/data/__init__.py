@@ -1,16 +1,15 @@
-"""Where samples come from: named data sets, users' files, how they are prepared."""
+"""Where samples come from: named data sets, users' files, and their preprocessing."""
 
-from cofire.data.catalog import CATALOG, load
-from cofire.data.dataset import Dataset
-from cofire.data.fetch import fetch
-from cofire.data.prepare import (
+from cofire.data.catalog import CATALOG, Dataset, load
+from cofire.data.catalog.fetch import fetch
+from cofire.data.catalog.splits import paper_split
+from cofire.data.preprocessing.paper import (
     min_max_scaled,
     paper_data,
     paper_parts,
     standardised,
 )
-from cofire.data.preprocess import Preprocessing
-from cofire.data.splits import paper_split
+from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Reading, Table, read_table
 
 __all__ = [

@@ -1,17 +1,80 @@
-"""What a user gives as X, y or sample_weight: refused in words where it is no data."""
+"""Checks of X, y and sample_weight, whose errors name the argument."""
 
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from cofire.engine.checks import check_sparse
+from cofire.engine.checks import check_sparse, check_width
 
 NAMED = re.compile(r"\b(X|y|\w*weight)\b")
 """In an error that says already which argument it is about."""
+
+# How scikit-learn is to check and convert rows.
+ROWS: dict[str, Any] = {
+    "accept_sparse": "csr",
+    "dtype": [np.float32, np.uint8],
+    "order": "C",
+}
+
+
+class Rows(NamedTuple):
+    """Rows, encoded targets and weights, as the engine takes them."""
+
+    X: Any
+    targets: np.ndarray
+    weight: np.ndarray | None
+
+
+def check_X(estimator: Any, X: Any) -> Any:
+    """Check rows to predict: as many features as in fit, and by the same names."""
+    refuse_disguised("X", X)
+    with naming("X"):
+        X = validate_data(estimator, X, reset=False, **ROWS)
+        _check_rows(X)
+    return X
+
+
+def check_inputs(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    reset: bool,
+    numeric: bool,
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Check rows, targets and weights.
+
+    With `reset` the estimator learns the columns of X; `numeric` converts y to numbers.
+    """
+    refuse_disguised("X", X)
+    refuse_disguised("y", y)
+    with naming("X, y"):
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            reset=reset,
+            **ROWS,
+            multi_output=True,
+            y_numeric=numeric,
+        )
+        _check_rows(X)
+    return X, y, None if sample_weight is None else _checked_weight(sample_weight, X)
+
+
+def _checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Check one weight >= 0 per row: float32."""
+    refuse_disguised("sample_weight", sample_weight)
+    with naming("sample_weight"):
+        return _check_sample_weight(
+            sample_weight, X, dtype=np.float32, ensure_non_negative=True
+        )
 
 
 @contextmanager
@@ -43,12 +106,18 @@ def refuse_disguised(argument: str, value: Any) -> None:
         )
     if any(getattr(kind, "kind", None) in ("m", "M") for kind in _dtypes(value)):
         raise TypeError(
-            f"{argument} holds points or spans of time: make numbers of them, in the "
+            f"{argument} holds dates or durations: convert them to numbers, in the "
             "unit that you mean."
         )
     if scipy.sparse.issparse(value):
         with naming(argument):
             check_sparse(value)
+
+
+def _check_rows(X: Any) -> None:
+    check_width(X)
+    if scipy.sparse.issparse(X):
+        check_sparse(X)
 
 
 def _dtypes(value: Any) -> list[Any]:

@@ -1,303 +1,292 @@
-"""The parameters of both estimators: what is allowed, and what follows from them."""
+"""The parameters that both estimators have, group by group, each written once."""
 
 from collections.abc import Mapping
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
-from cofire.callbacks import Callback, Checkpoint
-from cofire.core.machine import n_threads
 from cofire.core.network import ACTIVATIONS
-from cofire.core.optimizers import SGD, Adam, Optimizer
-from cofire.engine.augmentation import Augmentation
-from cofire.errors import unknown_name
-from cofire.methods import METHODS, Method, make_method
-from cofire.search import SIMILARITIES, Similarity, make_similarity
+from cofire.core.optimizers import OPTIMIZERS
+from cofire.engine import Augmentation
+from cofire.estimators.declaration import Group, choice, with_parameters
+from cofire.methods import Method
+from cofire.search import SIMILARITIES, Similarity
 from cofire.topology.create import INITS
-from cofire.topology.density import (
-    connections_per_layer,
-    counts_for_density,
-    draws_per_layer,
-    full_counts,
-)
-from cofire.training.progress import Settings
-from cofire.training.schedules import DROP_SCHEDULES, SCHEDULES
+from cofire.training.schedules import DROP_SCHEDULES, RATE_SCHEDULES
 
 # Parameters that name one of several things: a wrong one gets a suggestion.
-CHOICES = {
+CHOICES: dict[str, Any] = {
     "activation": ACTIVATIONS,
     "init": INITS,
-    "solver": ("sgd", "adam"),
     "drop_schedule": DROP_SCHEDULES,
+    "similarity": SIMILARITIES,
+    "solver": OPTIMIZERS,
+    "learning_rate": RATE_SCHEDULES,
     "last_batch": ("train", "drop"),
-    "learning_rate": SCHEDULES,
-    "similarity": tuple(SIMILARITIES),
 }
 
-LARGEST = float(np.finfo(np.float32).max)
+_POSITIVE = Interval(Real, 0, None, closed="neither")
+_NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
+_FRACTION = Interval(Real, 0, 1, closed="left")  # but not all
+_COUNT = Interval(Integral, 1, None, closed="left")
+
+NETWORK = Group("Network")
+SPARSITY = Group("Sparsity")
+REWIRING = Group("Rewiring")
+OPTIMISER = Group("Optimiser")
+BATCHES = Group("Batches")
+REGULARISATION = Group("Regularisation")
+STOPPING = Group("Validation and stopping")
+RUNNING = Group("Running")
 
 
-class SparseMLPParameters(BaseEstimator):
-    """Stores the parameters, checks them, and turns them into what training takes."""
+@with_parameters
+class Parameters(BaseEstimator):
+    """What a user may set; `plan` checks it and says what follows from it."""
 
-    n_features_in_: int
+    # ---- network --------------------------------------------------------------------
 
-    def _n_outputs(self) -> int:
-        raise TypeError("the estimator says how many outputs it has")
+    hidden_layer_sizes: Any = NETWORK(
+        "int or sequence of int",
+        ["array-like", _COUNT],
+        "Neurons in each hidden layer.",
+        default=(1000, 1000, 1000),
+        by_name=False,
+    )
+    activation: str = NETWORK(
+        choice(ACTIVATIONS),
+        [str],
+        "Of the hidden layers; leaky ReLU has slope 0.01 below zero.",
+        default="relu",
+    )
+    init: str = NETWORK(
+        choice(INITS),
+        [str],
+        """First weights: "normal" N(0, 0.1^2), "small_normal" N(0, 0.05^2), "glorot"
+        uniform with the fans of the full layer, "sparse_aware" normal by the number of
+        connections that each neuron really has.""",
+        default="normal",
+    )
 
-    _parameter_constraints: dict[str, list[Any]] = {
-        "hidden_layer_sizes": [
-            "array-like",
-            Interval(Integral, 1, None, closed="left"),
-        ],
-        "activation": [str],
-        "method": [str, Method],
-        "method_options": [dict, None],
-        "epsilon": [Interval(Real, 0, None, closed="neither")],
-        "density": [Interval(Real, 0, 1, closed="right"), None],
-        "with_replacement": ["boolean"],
-        "init": [str],
-        "drop_fraction": [Interval(Real, 0, 1, closed="left")],
-        "drop_schedule": [str],
-        "solver": [str],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "decoupled_decay": ["boolean"],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "last_batch": [str],
-        "learning_rate": [str, dict],
-        "learning_rate_init": [Interval(Real, 0, None, closed="neither")],
-        "momentum": [Interval(Real, 0, 1, closed="both")],
-        "nesterovs_momentum": ["boolean"],
-        "beta_1": [Interval(Real, 0, 1, closed="left")],
-        "beta_2": [Interval(Real, 0, 1, closed="left")],
-        "adam_epsilon": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "restore_best": ["boolean"],
-        "warm_start": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
-        "similarity": [str, Similarity],
-        "augmentation": [Augmentation, None],
-        "input_dropout": [Interval(Real, 0, 1, closed="left")],
-        "checkpoint": [str, PathLike, None],
-        "callbacks": ["array-like"],
-        "verbose": ["verbose"],
-    }
+    # ---- sparsity -------------------------------------------------------------------
 
-    def __init__(
-        self,
-        hidden_layer_sizes: Any,
-        *,
-        activation: str,
-        method: str | Method,
-        method_options: dict[str, Any] | None,
-        epsilon: float,
-        density: float | None,
-        with_replacement: bool,
-        init: str,
-        drop_fraction: float,
-        drop_schedule: str,
-        solver: str,
-        alpha: float,
-        decoupled_decay: bool,
-        batch_size: int,
-        last_batch: str,
-        learning_rate: str | Mapping[int, float],
-        learning_rate_init: float,
-        momentum: float,
-        nesterovs_momentum: bool,
-        beta_1: float,
-        beta_2: float,
-        adam_epsilon: float,
-        max_iter: int,
-        shuffle: bool,
-        early_stopping: bool,
-        validation_fraction: float,
-        n_iter_no_change: int,
-        restore_best: bool,
-        warm_start: bool,
-        random_state: Any,
-        n_jobs: int | None,
-        similarity: str | Similarity,
-        augmentation: Augmentation | None,
-        input_dropout: float,
-        checkpoint: str | PathLike[str] | None,
-        callbacks: Any,
-        verbose: int,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.method = method
-        self.method_options = method_options
-        self.epsilon = epsilon
-        self.density = density
-        self.with_replacement = with_replacement
-        self.init = init
-        self.drop_fraction = drop_fraction
-        self.drop_schedule = drop_schedule
-        self.solver = solver
-        self.alpha = alpha
-        self.decoupled_decay = decoupled_decay
-        self.batch_size = batch_size
-        self.last_batch = last_batch
-        self.learning_rate = learning_rate
-        self.learning_rate_init = learning_rate_init
-        self.momentum = momentum
-        self.nesterovs_momentum = nesterovs_momentum
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.adam_epsilon = adam_epsilon
-        self.max_iter = max_iter
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.restore_best = restore_best
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.similarity = similarity
-        self.augmentation = augmentation
-        self.input_dropout = input_dropout
-        self.checkpoint = checkpoint
-        self.callbacks = callbacks
-        self.verbose = verbose
+    epsilon: float = SPARSITY(
+        "float",
+        [_POSITIVE],
+        """A layer gets epsilon * (n_in + n_out) connections, at most all of them.
+        (scikit-learn's `epsilon`, the constant of Adam, is `adam_epsilon` here.)""",
+        default=5.0,
+    )
+    density: float | None = SPARSITY(
+        "float or None",
+        [Interval(Real, 0, 1, closed="right"), None],
+        """Fraction of all possible connections that shall exist, in (0, 1]; takes
+        precedence over epsilon.""",
+        default=None,
+    )
 
-    def _check_parameters(self) -> None:
-        self._validate_params()
-        for name, known in CHOICES.items():
-            value = getattr(self, name)
-            if isinstance(value, str) and value not in known:
-                raise unknown_name(name, value, known)
-        self._check_learning_rate()
-        self._check_single_precision()
-        method = self._method()
-        if self.with_replacement and self.density is not None:
-            raise ValueError(
-                f"with_replacement=True and density={self.density}: a density is "
-                "exact, and drawing with replacement is not; leave one of them out."
-            )
-        if method.full and self.density is not None and self.density < 1:
-            raise ValueError(
-                f"density={self.density} and method={self.method!r}: this method has "
-                f"every connection; leave density out or choose among "
-                f"{', '.join(sorted(set(METHODS) - {'dense'}))}."
-            )
-        for callback in self.callbacks:
-            if not isinstance(callback, Callback):
-                raise TypeError(
-                    "callbacks: expected cofire.callbacks.Callback objects, got "
-                    f"{type(callback).__name__}. scikit-learn's go to set_callbacks."
-                )
-        self._checkpoint()
-        self._hidden_sizes()
+    # ---- rewiring -------------------------------------------------------------------
 
-    def _checkpoint(self) -> Checkpoint | None:
-        """Where and when checkpoints are written, if at all."""
-        given = [c for c in self.callbacks if isinstance(c, Checkpoint)]
-        if self.checkpoint is not None:
-            given.append(Checkpoint(self.checkpoint))
-        if len(given) > 1:
-            raise ValueError(
-                "checkpoint: one folder is enough; leave checkpoint= out, or all but "
-                "one Checkpoint among the callbacks."
-            )
-        return given[0] if given else None
+    method: str | Method = REWIRING(
+        "str or Method",
+        [str, Method],
+        """How connections change: a name in `cofire.METHODS` ("cofire", "ctre_sim",
+        "ctre_seq", "set", "rigl", "snip", "static", "dense", an ablation of CTRE, or
+        one that another package adds), or a method object with its own settings.""",
+        default="ctre_sim",
+    )
+    method_options: dict[str, Any] | None = REWIRING(
+        "dict or None",
+        [dict, None],
+        """Settings for the method of that name, such as {"returning": "kept"}; those
+        that it does not have but another method has are ignored.""",
+        default=None,
+    )
+    drop_fraction: float = REWIRING(
+        "float",
+        [_FRACTION],
+        """Fraction of each layer's connections that is replaced before every epoch but
+        the first.""",
+        default=0.2,
+    )
+    drop_schedule: str = REWIRING(
+        choice(DROP_SCHEDULES),
+        [str],
+        "Whether that fraction stays, or falls to 0 over max_iter.",
+        default="constant",
+    )
+    similarity: str | Similarity = REWIRING(
+        f"{choice(SIMILARITIES)} or cofire.similarity.Similarity",
+        [str, Similarity],
+        """How pairs of neurons that fire alike are searched: "screened" finds nearly
+        the best at a small part of the cost, "exact" the very best, "linear" good ones
+        in layers of any width.""",
+        default="screened",
+    )
 
-    def _check_learning_rate(self) -> None:
-        if isinstance(self.learning_rate, str):
-            return
-        for epoch, factor in self.learning_rate.items():
-            whole = isinstance(epoch, Integral) and epoch >= 0
-            if not (whole and isinstance(factor, Real) and 0 < factor <= LARGEST):
-                raise ValueError(
-                    "learning_rate as a dict gives factors > 0 by the number of the "
-                    f"epoch from which they act, got {self.learning_rate!r}."
-                )
+    # ---- optimiser ------------------------------------------------------------------
 
-    def _check_single_precision(self) -> None:
-        """The engine counts with float32: it must be able to hold the settings."""
-        for name in ("learning_rate_init", "alpha", "adam_epsilon"):
-            value = getattr(self, name)
-            # A numpy number would have LARGEST cast to its own type.
-            if (value.item() if isinstance(value, np.generic) else value) > LARGEST:
-                raise ValueError(f"{name}={value!r} is too large for float32.")
-        if np.float32(self.adam_epsilon) == 0:
-            raise ValueError(
-                f"adam_epsilon={self.adam_epsilon!r} is 0 in float32: Adam would "
-                "divide by 0."
-            )
-        for name in ("beta_1", "beta_2"):
-            value = getattr(self, name)
-            if np.float32(value) == 1:
-                raise ValueError(
-                    f"{name}={value!r} is 1 in float32: Adam would divide by 0."
-                )
+    solver: str = OPTIMISER(
+        choice(OPTIMIZERS),
+        [str],
+        "Stochastic gradient descent with momentum, or Adam.",
+        default="sgd",
+    )
+    learning_rate: str | Mapping[int, float] = OPTIMISER(
+        f"{choice(RATE_SCHEDULES)} or dict",
+        [str, dict],
+        """How the rate changes from epoch to epoch: "cosine" falls to 0 over max_iter,
+        "adaptive" is divided by 5 when the training loss has not fallen for two epochs.
+        A dict gives factors by the number of the epoch from which they apply:
+        {60: 1 / 3, 80: 1 / 3}.""",
+        default="constant",
+    )
+    learning_rate_init: float = OPTIMISER(
+        "float",
+        [_POSITIVE],
+        "The learning rate at the beginning.",
+        default=0.01,
+    )
+    momentum: float = OPTIMISER(
+        "float",
+        [Interval(Real, 0, 1, closed="both")],
+        "Momentum of SGD.",
+        default=0.9,
+    )
+    nesterovs_momentum: bool = OPTIMISER(
+        "bool", ["boolean"], "Whether SGD uses Nesterov's momentum.", default=True
+    )
+    beta_1: float = OPTIMISER(
+        "float", [_FRACTION], "Adam's decay of the first moment.", default=0.9
+    )
+    beta_2: float = OPTIMISER(
+        "float", [_FRACTION], "Adam's decay of the second moment.", default=0.999
+    )
+    adam_epsilon: float = OPTIMISER(
+        "float",
+        [_POSITIVE],
+        "Adam's constant against division by 0 (scikit-learn's `epsilon`).",
+        default=1e-8,
+    )
 
-    def _sizes(self) -> list[int]:
-        """Number of inputs, then of neurons in each layer."""
-        return [self.n_features_in_, *self._hidden_sizes(), self._n_outputs()]
+    # ---- batches --------------------------------------------------------------------
 
-    def _method(self) -> Method:
-        return make_method(self.method, self.method_options)
+    batch_size: int = BATCHES("int", [_COUNT], "Rows per step.", default=100)
+    last_batch: str = BATCHES(
+        choice(CHOICES["last_batch"]),
+        [str],
+        "What to do with a last batch that is not full.",
+        default="train",
+    )
+    shuffle: bool = BATCHES(
+        "bool",
+        ["boolean"],
+        "Whether rows come in a new order in each epoch.",
+        default=True,
+    )
 
-    def _hidden_sizes(self) -> list[int]:
-        sizes = np.atleast_1d(np.asarray(self.hidden_layer_sizes))
-        whole = sizes.dtype.kind in "iu" or sizes.size == 0
-        if sizes.ndim != 1 or not whole or (sizes < 1).any() or (sizes >= 2**31).any():
-            raise ValueError(
-                "hidden_layer_sizes must be whole numbers from 1 to 2**31 - 1, one per "
-                f"hidden layer, got {self.hidden_layer_sizes!r}."
-            )
-        return [int(n) for n in sizes]
+    # ---- regularisation -------------------------------------------------------------
 
-    def _connection_counts(self) -> list[int]:
-        sizes = self._sizes()
-        if self._method().full:
-            return full_counts(sizes)
-        if self.density is not None:
-            return counts_for_density(sizes, self.density)
-        if self.with_replacement:
-            return draws_per_layer(sizes, self.epsilon)
-        return connections_per_layer(sizes, self.epsilon)
+    alpha: float = REGULARISATION(
+        "float",
+        [_NOT_NEGATIVE],
+        """Strength of the L2 penalty alpha / 2 * ||W||^2 on weights (not biases).
+        Unlike scikit-learn's it is not divided by the batch size.""",
+        default=1e-4,
+    )
+    input_dropout: float = REGULARISATION(
+        "float",
+        [_FRACTION],
+        """In training each value of a row is set to 0 with this probability, drawn
+        again in every epoch, and otherwise multiplied by 1 / (1 - input_dropout).""",
+        default=0.0,
+    )
+    augmentation: Augmentation | None = REGULARISATION(
+        "cofire.Augmentation or None",
+        [Augmentation, None],
+        """For rows that are images: training flips and shifts them at random,
+        differently in every epoch. X must not be sparse.""",
+        default=None,
+    )
 
-    def _optimizer(self) -> Optimizer:
-        shared: dict[str, Any] = {
-            "learning_rate": self.learning_rate_init,
-            "alpha": self.alpha,
-        }
-        if self.solver == "adam":
-            return Adam(
-                **shared,
-                beta_1=self.beta_1,
-                beta_2=self.beta_2,
-                epsilon=self.adam_epsilon,
-            )
-        return SGD(**shared, momentum=self.momentum, nesterov=self.nesterovs_momentum)
+    # ---- validation and stopping ----------------------------------------------------
 
-    def _settings(self) -> Settings:
-        return Settings(
-            method=self._method(),
-            drop_fraction=self.drop_fraction,
-            drop_schedule=self.drop_schedule,
-            batch_size=min(int(self.batch_size), 2**62),  # the engine has 64 bits
-            drop_last=self.last_batch == "drop",
-            shuffle=self.shuffle,
-            learning_rate=self.learning_rate,
-            learning_rate_init=self.learning_rate_init,
-            max_epochs=self.max_iter,
-            restore_best=self.restore_best,
-            n_threads=n_threads(self.n_jobs),
-            alpha=self.alpha,
-            similarity=make_similarity(self.similarity),
-            augmentation=self.augmentation,
-            input_dropout=float(self.input_dropout),
-        )
+    max_iter: int = STOPPING(
+        "int",
+        [_COUNT],
+        """Number of epochs. Exactly this many run, unless early_stopping or a callback
+        ends the fit.""",
+        default=200,
+    )
+    early_stopping: bool = STOPPING(
+        "bool",
+        ["boolean"],
+        """Hold out validation_fraction of the rows (stratified) and stop when their
+        score has not improved for n_iter_no_change epochs.""",
+        default=False,
+    )
+    validation_fraction: float = STOPPING(
+        "float",
+        [Interval(Real, 0, 1, closed="neither")],
+        """Fraction of the rows that is held out where validation data are needed and
+        none are given to fit.""",
+        default=0.1,
+    )
+    n_iter_no_change: int = STOPPING(
+        "int",
+        [_COUNT],
+        "Epochs without a better validation score before early_stopping ends the fit.",
+        default=40,
+    )
+    restore_best: bool = STOPPING(
+        "bool",
+        ["boolean"],
+        """With validation data, end with the network (weights and topology) of the
+        epoch with the best score.""",
+        default=True,
+    )
+
+    # ---- running --------------------------------------------------------------------
+
+    warm_start: bool = RUNNING(
+        "bool",
+        ["boolean"],
+        """Let fit continue with the network of the fit before, for max_iter more
+        epochs.""",
+        default=False,
+    )
+    random_state: Any = RUNNING(
+        "int, RandomState or None",
+        ["random_state"],
+        "The same seed gives the same bits for any number of threads.",
+        default=None,
+    )
+    n_jobs: int | None = RUNNING(
+        "int or None",
+        [Integral, None],
+        "Threads; None means all cores, and 1 inside a joblib worker.",
+        default=None,
+    )
+    checkpoint: str | PathLike[str] | None = RUNNING(
+        "path of a folder, or None",
+        [str, PathLike, None],
+        """Where fit writes its state every 10 epochs and at the end. The same fit again
+        (data, parameters, random_state) continues where it was interrupted, to the bit;
+        another fit gets a sub-folder of its own. Without a random_state, a fit that had
+        finished starts from scratch. `cofire.callbacks.Checkpoint` sets how often.""",
+        default=None,
+    )
+    callbacks: Any = RUNNING(
+        "sequence of cofire.callbacks.Callback",
+        ["array-like"],
+        "What watches the training: monitors, early stopping, checkpoints.",
+        default=(),
+    )
+    verbose: int = RUNNING("int", ["verbose"], "1 shows a progress bar.", default=0)
+
+    # Parameters of the classifier; a regressor has their neutral values.
+    class_weight = None
+    label_smoothing = 0.0

@@ -1,5 +1,7 @@
 """What methods and data sets are called where people read: as the paper prints them."""
 
+from cofire.data import CATALOG
+
 METHOD_NAMES = {
     "ctre_sim": "CTRE_sim",
     "ctre_seq": "CTRE_seq",
@@ -21,16 +23,7 @@ METHOD_NAMES = {
 }
 """In the order of tables and legends; the paper has no Static and no RigL-uniform."""
 
-DATA_NAMES = {
-    "madelon": "Madelon",
-    "isolet": "Isolet",
-    "mnist": "MNIST",
-    "fashion_mnist": "Fashion-MNIST",
-    "cifar10": "CIFAR10",
-    "cifar100": "CIFAR100",
-    "pcmac": "PCMAC",
-    "basehock": "BASEHOCK",
-}
+DATA_NAMES = {name: entry.print_name for name, entry in CATALOG.items()}
 """In the order of the paper's tables."""
 
 

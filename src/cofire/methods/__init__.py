@@ -1,11 +1,12 @@
-"""How a topology changes: one small file a method, one row in this table."""
+"""How a topology changes: one small file per method, one row in this table."""
 
 from dataclasses import fields
 from typing import Any
 
+from cofire.core.layer import SparseLayer
 from cofire.errors import unknown_name
 from cofire.methods.cofire import Cofire
-from cofire.methods.contract import Grown, Method, Moment, Search, UpdateContext
+from cofire.methods.contract import Grown, Method, TrainingPoint, UpdateContext
 from cofire.methods.ctre.ablations import (
     CTRESample2,
     CTRESample4,
@@ -20,20 +21,28 @@ from cofire.methods.ctre.ablations import (
 from cofire.methods.ctre.sequential import CTRESequential
 from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.dense import Dense
+from cofire.methods.requests import Correlated, Gradient, Search, Similar
 from cofire.methods.rigl import RigL, RigLUniform
 from cofire.methods.set import SET
 from cofire.methods.snip import SNIP
 from cofire.methods.static import Static
 from cofire.methods.table import MethodTable
+from cofire.methods.update import TopologyUpdate, update_topology
 
 __all__ = [
     "METHODS",
+    "Correlated",
+    "Gradient",
     "Grown",
     "Method",
-    "Moment",
     "Search",
+    "Similar",
+    "SparseLayer",
+    "TopologyUpdate",
+    "TrainingPoint",
     "UpdateContext",
     "make_method",
+    "update_topology",
 ]
 
 METHODS = MethodTable(

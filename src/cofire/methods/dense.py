@@ -1,4 +1,4 @@
-"""Dense: every connection exists; the twin that sparse networks are measured by."""
+"""Dense: every connection exists; the twin that sparse networks are compared with."""
 
 from dataclasses import dataclass
 
@@ -7,6 +7,7 @@ from cofire.methods.static import Static
 
 @dataclass(frozen=True)
 class Dense(Static):
-    """Train the full network: epsilon and density have no say."""
+    """Train the full network; epsilon and density have no effect."""
 
+    title = "Dense"
     full = True

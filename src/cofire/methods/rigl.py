@@ -2,17 +2,8 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from cofire.core.layer import SparseLayer
-from cofire.methods.contract import (
-    Grown,
-    Method,
-    Moment,
-    Search,
-    UpdateContext,
-    check_choice,
-)
+from cofire.methods.contract import Method, TrainingPoint
+from cofire.methods.requests import Gradient, Search, check_choices
 
 BATCHES = ("next_batch", "random_batch")
 
@@ -22,31 +13,25 @@ class RigL(Method):
     """Grow where |gradient| is largest on one batch; new weights are zero.
 
     batch: the "next_batch" (the first one of the coming epoch) or a "random_batch".
-    The gradients of places without a connection are searched, never held; they are
+    The gradients of connections that do not exist are searched, never held. They are
     those of the rows as they are, also where training augments them.
     """
 
+    title = "RigL"
     new_values: str = field(default="zero", init=False)
     batch: str = "next_batch"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("batch", self.batch, BATCHES)
+        check_choices(self, batch=BATCHES)
 
-    def rewires(self, epoch: int) -> bool:
-        """Before each epoch, the first one included."""
+    def rewires(self, point: TrainingPoint) -> bool:
+        """At every update, also before the first step."""
         return True
 
-    def search(self, moment: Moment) -> Search | None:
+    def search(self, point: TrainingPoint) -> Search:
         """Look for large gradients."""
-        return Search("gradient", rows=self.batch)
-
-    def grow(
-        self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
-    ) -> Grown:
-        """Choose the n places with the largest gradients."""
-        assert context.candidates is not None  # asked for by `search`
-        return Grown(context.candidates, n_random=0)
+        return Gradient(self.batch)
 
 
 @dataclass(frozen=True)
@@ -57,4 +42,5 @@ class RigLUniform(RigL):
     vanish, that alone can decide.
     """
 
+    title = "RigL-uniform"
     new_values: str = "he_uniform"

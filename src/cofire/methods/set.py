@@ -11,11 +11,13 @@ from cofire.topology.select import random_absent
 
 @dataclass(frozen=True)
 class SET(Method):
-    """Random growth everywhere, the just-dropped places included."""
+    """Random growth everywhere, also where a connection was just dropped."""
+
+    title = "SET"
 
     def grow(
         self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
     ) -> Grown:
-        """Choose n places at random."""
-        places = random_absent(layer, n, context.rng("grow"), also=dropped)
-        return Grown(places, n_random=n)
+        """Choose n free indices at random."""
+        indices = random_absent(layer, n, context.rng("grow"), also=dropped)
+        return Grown(indices, n_random=n)

@@ -7,7 +7,7 @@ import numpy as np
 
 from cofire.core.network import SparseNetwork
 from cofire.core.random import stream
-from cofire.methods.contract import check_choice
+from cofire.methods.requests import check_choices
 from cofire.methods.static import Static
 from cofire.topology.select import largest
 
@@ -18,21 +18,22 @@ SCOPES = ("layer", "global")
 class SNIP(Static):
     """Keep the connections of largest |weight * gradient| in the full network.
 
-    Dense by definition, for a moment: the full network is created, and its gradients
-    found on the first rows. Then it is trained as sparse as asked for.
+    Temporarily dense: the full network is created, and its gradients are taken on the
+    first batches. Then it is trained as sparse as asked for.
 
     batches: how many of the first batches the gradients come from.
     scope: rank within each "layer", so that each has as many connections as asked for,
     or over all layers ("global"), of which each keeps at least one.
     """
 
+    title = "SNIP"
     starts_full = True
     batches: int = 1
     scope: str = "layer"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("scope", self.scope, SCOPES)
+        check_choices(self, scope=SCOPES)
         if self.batches < 1:
             raise ValueError(f"batches must be at least 1, got {self.batches!r}")
 
@@ -48,7 +49,7 @@ class SNIP(Static):
         counts: Sequence[int],
         seed: int,
     ) -> list[np.ndarray]:
-        """Choose the places that matter most."""
+        """Choose the connections that matter most."""
         saliency = [
             np.abs(layer.weights * gradient)
             for layer, gradient in zip(network.layers, gradients, strict=True)

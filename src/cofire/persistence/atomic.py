@@ -1,20 +1,83 @@
-"""Files that are there whole or not at all."""
+"""Files that appear whole or not at all: every file of the library is written here.
 
+A file is written under a temporary name beside its path, synced, and renamed. Whatever
+happens, the path holds the old file or the whole new one, also after a power cut, and
+no temporary file is left.
+"""
+
+import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_atomically(path: Path | str, content: bytes) -> None:
-    """Write a file beside its place, then move it there; missing folders are made."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+@contextmanager
+def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a new file that takes the place of `path` when the block has succeeded.
+
+    The folder must exist. A symbolic link keeps pointing to its file, which is
+    replaced.
+    """
+    path = os.path.realpath(path)
+    folder, name = os.path.split(path)
+    temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)  # mkstemp's are for the owner's eyes only
-        os.replace(temporary, path)
+        try:
+            file = open(temporary, "xb")
+        except OSError as error:  # name the path, which the user knows
+            raise OSError(error.errno, error.strerror, path) from error
+        with file:
+            yield file
+        move_into_place(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        if os.path.exists(temporary):
+            os.unlink(temporary)
         raise
+
+
+def write_atomically(path: str | PathLike[str], content: bytes) -> None:
+    """Write a file in one step; missing folders are created."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as file:
+        file.write(content)
+
+
+def check_writable(path: str | PathLike[str]) -> None:
+    """Raise an OSError if `write_atomically` could not write here; changes nothing.
+
+    For commands that compute for a long time before they write.
+    """
+    path = os.path.realpath(path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    folder = next(folder for folder in Path(path).parents if folder.exists())
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):
+            pass
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from error
+
+
+def move_into_place(temporary: str | PathLike[str], path: str | PathLike[str]) -> None:
+    """Rename a finished file of the same folder, in one step that survives a power cut.
+
+    Its content is synced first, so that the new name never belongs to half a file.
+    """
+    with open(temporary, "r+b") as file:
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+    sync_folder(os.path.dirname(path))
+
+
+def sync_folder(folder: str | PathLike[str]) -> None:
+    """Make the names that were added to a folder survive a power cut."""
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        descriptor = os.open(os.fspath(folder) or os.curdir, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Checkpoints: a fit that was cut off goes on where it was, to the bit.
+"""Checkpoints: a fit that was interrupted continues where it was, to the bit.
 
     FOLDER/9f0c2a…/epoch-00000120.cofire
 
@@ -7,118 +7,65 @@ that the clones of a grid search do not meet. A checkpoint is a model file, whic
 `cofire.load` reads, with all that the fit carries; the last two are kept.
 """
 
-import hashlib
 import os
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse
 
-from cofire import engine
 from cofire.callbacks import Callback, Checkpoint
-from cofire.core.machine import n_threads
 from cofire.errors import ModelFormatError
-from cofire.persistence import model_file as container
-from cofire.persistence.model_file import Document
-from cofire.persistence.progress import (
-    Tensors,
-    demand,
-    describe_progress,
-    restore_progress,
-)
-from cofire.persistence.values import canonical, decode, encode
-from cofire.saving import (
-    check_storable,
-    describe,
-    malformed_is,
-    plain_parameters,
-    plain_targets,
-)
-from cofire.training.progress import Progress, Record
+from cofire.persistence import model_file
+from cofire.persistence.atomic import sync_folder
+from cofire.persistence.progress import Tensors, restore_progress
+from cofire.persistence.values import Document, decode, demand, encode
+from cofire.training.progress import Progress
+from cofire.training.record import EpochRecord
 
 try:
     import fcntl
 except ImportError:  # Windows: two processes at the same fit are not kept apart
     fcntl = None  # type: ignore[assignment]
 
-# They change how a fit looks and how long it takes, not what comes of it.
-_NO_MATTER = ("n_jobs", "verbose", "checkpoint", "callbacks", "random_state")
-
-
-def checkpoints_of(
-    estimator: Any, data: Iterable[Any] | None, start: Progress | None
-) -> "FitCheckpoints":
-    """Return the checkpoints of a fit: those that write nothing, if it wants none.
-
-    data: the arrays that it learns from; None: no fit that checkpoints are for.
-    start: where it begins, if not at the beginning.
-    """
-    rhythm = estimator._checkpoint()
-    if rhythm is None or data is None:
-        return FitCheckpoints(estimator, None, "")
-    check_storable(estimator)
-    return FitCheckpoints(estimator, rhythm, fingerprint(estimator, data, start))
-
-
-def fingerprint(estimator: Any, data: Iterable[Any], start: Progress | None) -> str:
-    """Hash all that a fit depends on: data, parameters, callbacks, where it starts.
-
-    Without a random_state the seed is left out: a fit that was cut off goes on with
-    the seed it had.
-    """
-    parameters, _ = plain_parameters(estimator)
-    tensors: Tensors = {}
-    document = {
-        "estimator": type(estimator).__name__,
-        "parameters": {k: v for k, v in parameters.items() if k not in _NO_MATTER},
-        "targets": plain_targets(estimator),
-        "callbacks": [type(c).__qualname__ for c in _others(estimator.callbacks)],
-        "seed": None if estimator.random_state is None else estimator.seed_,
-        "start": None if start is None else describe_progress(start, tensors),
-    }
-    digest = hashlib.sha256(canonical(document).encode())
-    for array in (*data, *tensors.values()):
-        _feed(digest, array)
-    return digest.hexdigest()
-
-
-def _others(callbacks: Iterable[Callback]) -> list[Callback]:
-    return [c for c in callbacks if not isinstance(c, Checkpoint)]
-
-
-def _feed(digest: Any, array: Any) -> None:
-    if scipy.sparse.issparse(array):
-        for part in (array.indptr, array.indices, array.data, np.array(array.shape)):
-            _feed(digest, part)
-    elif array is None:
-        digest.update(b"none;")
-    else:
-        digest.update(f"{array.dtype.str}{array.shape};".encode())
-        digest.update(np.ascontiguousarray(array).data)
+Describe = Callable[[Progress, Tensors], Document]
+"""Describes the estimator as a model file does; the arrays go to the tensors."""
 
 
 class FitCheckpoints(Callback):
-    """The checkpoints of one fit: found when it begins, written while it runs."""
+    """The checkpoints of one fit: found when it begins, written while it runs.
+
+    policy: where and how often; fingerprint: of all that the fit depends on.
+    callbacks: those whose state belongs to a checkpoint.
+    repeats: whether the same fit again gives the same result, so that one that had
+    finished need not be done again; without a random_state it does not.
+    """
 
     finished = False
-    """Whether the fit that was found had come to its end."""
+    """Whether the fit that was found had finished."""
 
-    def __init__(self, estimator: Any, rhythm: Checkpoint | None, mark: str) -> None:
-        self._estimator, self._mark = estimator, mark
-        self._callbacks = _others(estimator.callbacks)
+    def __init__(
+        self,
+        policy: Checkpoint,
+        fingerprint: str,
+        *,
+        describe: Describe,
+        callbacks: list[Callback],
+        max_epochs: int,
+        repeats: bool,
+    ) -> None:
+        self._policy, self._fingerprint = policy, fingerprint
+        self._describe, self._callbacks = describe, callbacks
+        self._max_epochs, self._repeats = max_epochs, repeats
+        self._folder = Path(policy.folder, fingerprint[:16])
         self._newest: Path | None = None
         self._written = time.monotonic()
         self._lock: int | None = None  # without it, nothing is read or written
-        if rhythm is not None:
-            self._rhythm, self._folder = rhythm, Path(rhythm.folder, mark[:16])
-            self._open()
+        self._open()
 
-    # ---- the fit that was cut off ----------------------------------------------------
+    # ---- the fit that was interrupted ------------------------------------------------
 
     def latest(self) -> Progress | None:
         """Return what the newest whole checkpoint of this fit holds, if there is one.
@@ -129,15 +76,15 @@ class FitCheckpoints(Callback):
             return None
         for path in sorted(self._folder.glob("epoch-*.cofire"), reverse=True):
             try:
-                document, tensors = container.read(path)
-                with malformed_is(path):
+                document, tensors = model_file.read(path)
+                with model_file.malformed_is(path):
                     progress = self._restored(document, tensors)
             except (ModelFormatError, OSError) as error:
                 warnings.warn(f"A checkpoint was skipped: {error}", stacklevel=5)
                 continue
-            if self.finished and self._estimator.random_state is None:
+            if self.finished and not self._repeats:
                 self.finished = False
-                return None  # who asks for chance again gets it
+                return None  # a new fit has other random numbers
             self._newest = path
             return progress
         self._say_if_others()
@@ -145,7 +92,7 @@ class FitCheckpoints(Callback):
 
     def _restored(self, document: Document, tensors: Tensors) -> Progress:
         own = document["checkpoint"]
-        demand(own["fingerprint"] == self._mark, "it belongs to another fit")
+        demand(own["fingerprint"] == self._fingerprint, "it belongs to another fit")
         progress = restore_progress(document["progress"], tensors)
         states = decode(own["callbacks"])
         demand(len(states) == len(self._callbacks), "it has other callbacks")
@@ -160,28 +107,28 @@ class FitCheckpoints(Callback):
             }
             callback.restore(state | arrays)
         self.finished = bool(own["finished"])
-        # What was read cannot be written to.
+        # Arrays that were read cannot be written to.
         progress.network = progress.network.copy()
         progress.optimizer.state = [state.copy() for state in progress.optimizer.state]
         return progress
 
     def _say_if_others(self) -> None:
-        others = Path(self._rhythm.folder).glob("*/epoch-*.cofire")
+        others = Path(self._policy.folder).glob("*/epoch-*.cofire")
         if any(path.parent != self._folder for path in others):
             warnings.warn(
-                f"checkpoint={str(self._rhythm.folder)!r} holds fits of other data or "
-                "parameters, and not this one: it starts anew, in a folder of its own.",
+                f"No checkpoint in {str(self._policy.folder)!r} matches this data and "
+                "these parameters; training starts from scratch in a new sub-folder.",
                 stacklevel=6,
             )
 
     # ---- the fit that runs -----------------------------------------------------------
 
-    def on_epoch_end(self, progress: Progress, record: Record) -> None:
+    def on_epoch_end(self, progress: Progress, record: EpochRecord) -> None:
         if self._lock is None:
             return
         done = progress.epoch - progress.first_epoch
         waited = time.monotonic() - self._written
-        if done < self._estimator.max_iter and self._rhythm.is_due(done, waited):
+        if done < self._max_epochs and self._policy.is_due(done, waited):
             self.write(progress)
 
     def write(self, progress: Progress, *, finished: bool = False) -> None:
@@ -190,7 +137,7 @@ class FitCheckpoints(Callback):
             return
         path = self._folder / f"epoch-{progress.epoch:08d}.cofire"
         try:
-            container.write(path, *self._content(progress, finished))
+            model_file.write(path, *self._content(progress, finished))
         except OSError as error:
             raise OSError(
                 error.errno,
@@ -208,13 +155,7 @@ class FitCheckpoints(Callback):
 
     def _content(self, progress: Progress, finished: bool) -> tuple[Document, Tensors]:
         tensors: Tensors = {}
-        document = describe(
-            self._estimator,
-            progress,
-            tensors,
-            simd_level=engine.simd_level(),
-            threads=n_threads(self._estimator.n_jobs),
-        )
+        document = self._describe(progress, tensors)
         states = []
         for i, callback in enumerate(self._callbacks):
             state = callback.state()
@@ -222,7 +163,7 @@ class FitCheckpoints(Callback):
             tensors |= {f"callbacks.{i}.{k}": v for k, v in arrays.items()}
             states.append({k: v for k, v in state.items() if k not in arrays})
         document["checkpoint"] = {
-            "fingerprint": self._mark,
+            "fingerprint": self._fingerprint,
             "finished": finished,
             "callbacks": encode(states, "callbacks"),
         }
@@ -239,12 +180,12 @@ class FitCheckpoints(Callback):
             new = not self._folder.exists()
             self._folder.mkdir(parents=True, exist_ok=True)
             if new:
-                container.sync_folder(self._folder.parent)
+                sync_folder(self._folder.parent)
             lock = os.open(self._folder, os.O_RDONLY) if fcntl else -1
         except OSError as error:
             raise OSError(
                 error.errno,
-                f"checkpoint={str(self._rhythm.folder)!r} cannot be used as a folder "
+                f"checkpoint={str(self._policy.folder)!r} cannot be used as a folder "
                 f"({error.strerror})",
                 str(self._folder),
             ) from error
@@ -254,7 +195,7 @@ class FitCheckpoints(Callback):
             except BlockingIOError:
                 os.close(lock)
                 warnings.warn(
-                    "Another process is at the very same fit, and writes its "
+                    "Another process runs the very same fit and writes its "
                     f"checkpoints in {self._folder}: this one writes none.",
                     stacklevel=7,
                 )

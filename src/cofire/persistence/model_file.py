@@ -12,6 +12,8 @@ import hashlib
 import json
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BufferedReader
 from os import PathLike
 from typing import Any, NamedTuple
@@ -19,16 +21,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cofire.errors import ModelFormatError
-from cofire.persistence.values import canonical
+from cofire.persistence.atomic import replacing
+from cofire.persistence.values import Document, canonical
 
 FORMAT = 1
 Path = str | PathLike[str]
-Document = dict[str, Any]
 
 _KEY = "cofire"  # one key only: safetensors keeps several in no fixed order
 _MAX_HEADER = 100_000_000  # safetensors' own limit
 _DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
 _ENTRY = {"dtype", "shape", "data_offsets"}
+_MALFORMED = (
+    *(ValueError, TypeError, LookupError),
+    *(AttributeError, OverflowError, RecursionError),
+)
 
 
 def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> None:
@@ -41,8 +47,11 @@ def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> Non
     header, arrays = _laid_out(canonical(document), tensors)
     if len(header) > _MAX_HEADER or _is_too_rich(header.decode("ascii")):
         raise ValueError("the model's history is too long for a model file.")
-    length = len(header).to_bytes(8, "little")
-    _replace(os.path.realpath(path), [length, header, *arrays])
+    with replacing(path) as file:
+        file.write(len(header).to_bytes(8, "little"))
+        file.write(header)
+        for array in arrays:
+            file.write(array.data)
 
 
 def _laid_out(
@@ -97,6 +106,17 @@ def reason(error: Exception) -> str:
     """What an error says, cut short: part of it may come from a file."""
     text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return text if len(text) <= 300 else f"{text[:300]} ..."
+
+
+@contextmanager
+def malformed_is(path: Path) -> Iterator[None]:
+    """Turn whatever a malformed document leads to into a ModelFormatError."""
+    try:
+        yield
+    except _MALFORMED as error:
+        raise ModelFormatError(
+            f"{path}: not a whole cofire model: {reason(error)}"
+        ) from error
 
 
 class _Place(NamedTuple):
@@ -223,31 +243,3 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> Document:
 
 def _sha256(content: Any) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _replace(path: str, parts: list[Any]) -> None:
-    """Put the parts in a row at path, in one step that survives a power cut."""
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            for part in parts:
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
-    sync_folder(folder)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have what was added to a folder survive a power cut."""
-    if os.name == "posix":  # elsewhere a folder cannot be opened
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

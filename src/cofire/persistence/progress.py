@@ -1,23 +1,24 @@
 """What training carries from epoch to epoch, as named arrays and plain values."""
 
-from dataclasses import fields
 from itertools import pairwise
-from reprlib import repr as shortened
-from typing import Any
 
 import numpy as np
 
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
-from cofire.core.optimizers import SGD, Adam, LayerState, Optimizer
-from cofire.persistence.model_file import Document
-from cofire.persistence.values import decode, encode
+from cofire.core.optimizers import OPTIMIZERS, LayerState, Optimizer
+from cofire.persistence.values import (
+    Document,
+    decode,
+    demand,
+    encode,
+    field_names,
+    whole,
+)
 from cofire.training.progress import Progress
-
-OPTIMIZERS: dict[str, type[Optimizer]] = {"sgd": SGD, "adam": Adam}
+from cofire.training.record import is_record
 
 Tensors = dict[str, np.ndarray]
-_NUMBERS = ("loss", "rewire_seconds", "train_seconds", "evaluate_seconds")
 _ARRAYS = ("indptr", "indices", "weights", "bias")  # of a layer
 
 
@@ -64,11 +65,7 @@ def restore_progress(plain: Document, tensors: Tensors) -> Progress:
     }[plain["best_network"]]()
     history, epoch = decode(plain["history"]), whole(plain["epoch"])
     demand(len(history) == epoch, "history is not one record per epoch")
-    demand(all(isinstance(r, dict) for r in history), "history is not made of records")
-    demand(
-        all(type(record[name]) is float for record in history for name in _NUMBERS),
-        "loss and seconds of an epoch are no numbers",
-    )
+    demand(all(map(is_record, history)), "history: expected a record per epoch")
     best_score = decode(plain["best_score"])
     demand(best_score is None or type(best_score) is float, "best_score is no number")
     return Progress(
@@ -97,7 +94,8 @@ def _take_network(prefix: str, plain: Document, tensors: Tensors) -> SparseNetwo
     for i, (n_in, n_out) in enumerate(pairwise(sizes)):
         arrays = {name: tensors.pop(f"{prefix}.{i}.{name}") for name in _ARRAYS}
         layer = SparseLayer(**arrays, n_in=n_in)
-        demand(layer.n_out == n_out, f"layer {i} has not {n_out} neurons")
+        wrong = f"layer {i + 1}: expected {n_out} neurons, got {layer.n_out}"
+        demand(layer.n_out == n_out, wrong)
         layers.append(layer)
     network = SparseNetwork(layers, plain["activation"], plain["output"])
     network.check()
@@ -109,7 +107,7 @@ def _take_optimizer(
 ) -> Optimizer:
     known = OPTIMIZERS[plain["optimizer"]]
     settings = decode(plain["settings"])
-    settings.pop("decoupled_decay", None)  # files of earlier versions have it
+    settings.pop("decoupled_decay", None)  # of files from before 0.1
     demand(settings.keys() <= field_names(known), "unknown settings of the optimiser")
     demand(
         all(type(value) in (bool, int, float) for value in settings.values()),
@@ -121,9 +119,9 @@ def _take_optimizer(
         moments = [f"moments.{i}.{m}" for m in range(known.n_moments)]
         weights = [_take_like(layer.weights, f"{m}.weights", tensors) for m in moments]
         bias = [_take_like(layer.bias, f"{m}.bias", tensors) for m in moments]
-        if known is Adam:  # its second moment is a mean of squares
-            negative = (weights[1] < 0).any() or (bias[1] < 0).any()
-            demand(not negative, f"moments.{i}.1 is negative")
+        for m in known.non_negative_moments:
+            negative = (weights[m] < 0).any() or (bias[m] < 0).any()
+            demand(not negative, f"moments.{i}.{m} must not be negative")
         optimizer.state.append(LayerState(weights, bias))
     return optimizer
 
@@ -133,21 +131,3 @@ def _take_like(array: np.ndarray, name: str, tensors: Tensors) -> np.ndarray:
     fits = found.dtype == array.dtype and found.shape == array.shape
     demand(fits and bool(np.isfinite(found).all()), f"{name} is not as it should be")
     return found
-
-
-def field_names(known: type) -> set[str]:
-    """Names that a dataclass takes as arguments."""
-    return {field.name for field in fields(known) if field.init}
-
-
-def whole(value: Any, below: int = 2**63) -> int:
-    """Return the value if it is a whole number from 0; a ValueError if not."""
-    fits = type(value) is int and 0 <= value < below
-    demand(fits, f"{shortened(value)} is no whole number")
-    return value
-
-
-def demand(condition: bool, message: str) -> None:
-    """Raise a ValueError with this message unless the condition holds."""
-    if not condition:
-        raise ValueError(message)

@@ -4,6 +4,8 @@ import json
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import fields
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,10 @@ MAX_ARRAY_BYTES = 2**23
 For the same reason an array stands alone, never within a list or a dict: those may hold
 any number of them.
 """
+
+
+Document = dict[str, Any]
+"""What JSON holds."""
 
 
 def canonical(value: Any) -> str:
@@ -130,3 +136,24 @@ def _decode_array(dtype: str, values: list[Any]) -> np.ndarray:
     if array.tolist() != items:  # out of range, cut off, or of another type
         raise ValueError(f"values that an array of {dtype} does not hold")
     return array
+
+
+# ---- checks of what was read ---------------------------------------------------------
+
+
+def demand(condition: bool, message: str) -> None:
+    """Raise a ValueError with this message unless the condition holds."""
+    if not condition:
+        raise ValueError(message)
+
+
+def whole(value: Any, below: int = 2**63) -> int:
+    """Return the value if it is a whole number >= 0; a ValueError if not."""
+    fits = type(value) is int and 0 <= value < below
+    demand(fits, f"expected a whole number >= 0, got {shortened(value)}")
+    return value
+
+
+def field_names(known: type) -> set[str]:
+    """Names that a dataclass takes as arguments."""
+    return {field.name for field in fields(known) if field.init}

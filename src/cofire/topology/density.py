@@ -1,4 +1,4 @@
-"""How many connections a layer gets: from epsilon or from a density, with caps."""
+"""How many connections a layer gets: from epsilon or from a density, with limits."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -17,7 +17,7 @@ def connections_per_layer(sizes: Sequence[int], epsilon: float) -> list[int]:
     if 0 in counts:
         layer = counts.index(0)
         raise ValueError(
-            f"epsilon={epsilon} leaves layer {layer} ({sizes[layer]} x "
+            f"epsilon={epsilon} leaves layer {layer + 1} ({sizes[layer]} x "
             f"{sizes[layer + 1]}) without a connection. If you meant scikit-learn's "
             "epsilon of Adam, it is called adam_epsilon here."
         )
@@ -33,20 +33,8 @@ def full_counts(sizes: Sequence[int]) -> list[int]:
     return [a * b for a, b in _shapes(sizes)]
 
 
-def draws_per_layer(sizes: Sequence[int], epsilon: float) -> list[int]:
-    """How often a place is drawn in each layer if places may be drawn twice.
-
-    >>> draws_per_layer([100, 100, 2], epsilon=13)  # the last layer has 200 places
-    [2600, 1326]
-    """
-    connections_per_layer(sizes, epsilon)  # refuses what is wrong
-    if epsilon * 2 * max(sizes) > 2**62:
-        raise ValueError(f"epsilon={epsilon} means more draws than can be counted.")
-    return [round(epsilon * (a + b)) for a, b in _shapes(sizes)]
-
-
 def counts_for_density(sizes: Sequence[int], density: float) -> list[int]:
-    """Share round(density * places) connections among the layers as epsilon would.
+    """Distribute round(density * n) of n possible connections as epsilon would.
 
     The total is exact. What a full layer cannot take goes to the others, and every
     layer gets at least one connection.

@@ -1,6 +1,6 @@
-"""Ascending arrays of places as sets: draw, merge, find, take away.
+"""Ascending index arrays as sets: draw, merge, find, remove.
 
-NumPy's own set functions sort or hash anew; these rely on the order that is there.
+NumPy's own set functions sort or hash again; these use the order that is there.
 """
 
 import numpy as np
@@ -23,8 +23,8 @@ def distinct(total: int, n: int, rng: np.random.Generator) -> np.ndarray:
         chosen[distinct(total, total - n, rng)] = False
         return np.flatnonzero(chosen)
     drawn = np.empty(0, dtype=np.int64)
-    # Only ever the shortfall is drawn: cutting a surplus off sorted numbers would
-    # prefer small ones.
+    # Only the shortfall is drawn: cutting a surplus off sorted numbers would prefer
+    # small ones.
     while len(drawn) < n:
         more = rng.integers(total, size=n - len(drawn))
         drawn = merge(drawn, np.sort(more))
@@ -44,24 +44,24 @@ def merge(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return both[first]
 
 
-def find(places: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Index of each wanted place in the ascending `places`, -1 where it is not there.
+def find(indices: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Find where each wanted index stands in the ascending `indices`; -1 if nowhere.
 
     >>> find(np.array([2, 5, 9]), np.array([9, 3, 2]))
     array([ 2, -1,  0])
     """
-    if len(places) == 0:
+    if len(indices) == 0:
         return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.searchsorted(places, wanted)
-    at[at == len(places)] = 0
-    return np.where(places[at] == wanted, at, -1)
+    at = np.searchsorted(indices, wanted)
+    at[at == len(indices)] = 0
+    return np.where(indices[at] == wanted, at, -1)
 
 
-def without(places: np.ndarray, unwanted: np.ndarray) -> np.ndarray:
-    """Take the unwanted places, in any order, out of the ascending `places`.
+def without(indices: np.ndarray, unwanted: np.ndarray) -> np.ndarray:
+    """Remove the unwanted ones, given in any order, from the ascending `indices`.
 
     >>> without(np.array([2, 5, 9]), np.array([9, 3]))
     array([2, 5])
     """
-    at = find(places, unwanted)
-    return np.delete(places, at[at >= 0])
+    at = find(indices, unwanted)
+    return np.delete(indices, at[at >= 0])

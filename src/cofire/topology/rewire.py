@@ -1,4 +1,4 @@
-"""The only place that changes a topology."""
+"""rewire(): the only function that changes a topology."""
 
 import numpy as np
 
@@ -17,12 +17,12 @@ def rewire(
     *,
     returning: str = "fresh",
 ) -> tuple[SparseLayer, np.ndarray]:
-    """Take the dropped connections out of a layer, put the grown ones in.
+    """Remove the dropped connections from a layer and add the grown ones.
 
-    dropped, grown: places in any order; new_weights[k] belongs to grown[k]. A place
-    that is dropped and grown at once returns with its new weight ("fresh") or as if
-    nothing had happened ("kept"). Returns the new layer, which shares the bias, and
-    origin, (nnz) int64: which old connection each new one was, -1 if none.
+    dropped, grown: flat indices in any order; new_weights[k] belongs to grown[k]. A
+    connection that is dropped and grown at once gets its new weight ("fresh") or stays
+    as it was ("kept"). Returns the new layer, which shares the bias, and origin, (nnz)
+    int64: which old connection each new one was, -1 if none.
 
     >>> layer = SparseLayer.from_keys([0, 2], [0.1, 5], [0, 0], n_in=2, n_out=2)
     >>> after, origin = rewire(layer, np.array([0]), np.array([3]), np.array([7.0]))
@@ -32,17 +32,20 @@ def rewire(
     if returning not in RETURNING:
         raise unknown_name("returning", returning, RETURNING)
     if len(new_weights) != len(grown):
-        raise ValueError(f"{len(grown)} grown places, {len(new_weights)} new weights")
+        raise ValueError(
+            f"new_weights: expected {len(grown)}, one per grown connection, "
+            f"got {len(new_weights)}"
+        )
     if not np.isfinite(new_weights).all():
         raise ValueError("new_weights must be finite")
     for name, array in (("dropped", dropped), ("grown", grown)):
         if len(array) and np.asarray(array).dtype.kind not in "iu":
-            raise TypeError(f"{name}: places must be whole numbers")
-    places = layer.keys
+            raise TypeError(f"{name}: flat indices must be whole numbers")
+    indices = layer.keys
     order = np.argsort(grown)
     grown, new_weights = grown[order], np.asarray(new_weights, np.float32)[order]
-    before = find(places, grown)
-    kept = _kept(places, dropped)
+    before = find(indices, grown)
+    kept = _kept(indices, dropped)
     _check_grown(layer, grown, before, kept)
 
     back = before >= 0 if returning == "kept" else np.zeros(len(grown), dtype=bool)
@@ -50,36 +53,36 @@ def rewire(
     grown_origin = np.where(back, before, -1)
 
     kept = np.flatnonzero(kept)
-    at = np.searchsorted(places[kept], grown)
+    at = np.searchsorted(indices[kept], grown)
     origin = np.insert(kept, at, grown_origin)
     weights = np.insert(layer.weights[kept], at, new_weights)
-    places = np.insert(places[kept], at, grown)
-    after = SparseLayer.from_keys(places, weights, layer.bias, layer.n_in, layer.n_out)
+    indices = np.insert(indices[kept], at, grown)
+    after = SparseLayer.from_keys(indices, weights, layer.bias, layer.n_in, layer.n_out)
     return after, origin
 
 
-def _kept(places: np.ndarray, dropped: np.ndarray) -> np.ndarray:
+def _kept(indices: np.ndarray, dropped: np.ndarray) -> np.ndarray:
     """Mark the connections that stay: (nnz) bool."""
-    at = find(places, dropped)
+    at = find(indices, dropped)
     if (at < 0).any():
-        raise ValueError(f"dropped: no connection at place {dropped[at < 0][0]}")
-    kept = np.ones(len(places), dtype=bool)
+        raise ValueError(f"dropped: no connection has index {dropped[at < 0][0]}")
+    kept = np.ones(len(indices), dtype=bool)
     kept[at] = False
-    if len(places) - np.count_nonzero(kept) != len(dropped):
-        raise ValueError("dropped: a place occurs twice")
+    if len(indices) - np.count_nonzero(kept) != len(dropped):
+        raise ValueError("dropped: an index occurs twice")
     return kept
 
 
 def _check_grown(
     layer: SparseLayer, grown: np.ndarray, before: np.ndarray, kept: np.ndarray
 ) -> None:
-    """Refuse ascending `grown` places that do not exist, repeat or are taken."""
-    n_places = layer.n_in * layer.n_out
-    if len(grown) and not 0 <= grown[0] <= grown[-1] < n_places:
-        raise ValueError(f"grown: places must lie in [0, {n_places})")
+    """Refuse ascending `grown` indices that are out of range, repeat or are taken."""
+    n_possible = layer.n_in * layer.n_out
+    if len(grown) and not 0 <= grown[0] <= grown[-1] < n_possible:
+        raise ValueError(f"grown: indices must lie in [0, {n_possible})")
     if (grown[1:] == grown[:-1]).any():
-        raise ValueError("grown: a place occurs twice")
+        raise ValueError("grown: an index occurs twice")
     there = before >= 0
     taken = grown[there][kept[before[there]]]
     if len(taken):
-        raise ValueError(f"grown: place {taken[0]} still has its connection")
+        raise ValueError(f"grown: the connection with index {taken[0]} still exists")

@@ -1,17 +1,24 @@
-"""Choose places: the weakest connections, the best ones, or places where none is."""
+"""Choose flat indices: of the weakest connections, the best ones, or free ones."""
 
 import numpy as np
 
 from cofire.core.layer import SparseLayer
 from cofire.topology.indices import distinct, merge, without
 
-DROP_RULES = ("magnitude", "signed")
+__all__ = [
+    "closest_to_zero",
+    "first_absent",
+    "largest",
+    "random_absent",
+    "random_others",
+    "smallest_magnitude",
+]
 
 
 def smallest_magnitude(
     layer: SparseLayer, n: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return the places of the n connections with the smallest |weight|, ascending.
+    """Return the indices of the n connections with the smallest |weight|, ascending.
 
     Ties are broken at random. Weights must be finite.
     """
@@ -21,7 +28,7 @@ def smallest_magnitude(
 
 
 def largest(scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the indices of the n largest scores, ascending; ties go by lot.
+    """Return the indices of the n largest scores, ascending; ties are broken at random.
 
     >>> largest(np.array([0.5, 2.0, 1.0]), 2, np.random.default_rng(0))
     array([1, 2])
@@ -37,11 +44,11 @@ def largest(scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def closest_to_zero(layer: SparseLayer, n: int, fraction: float) -> np.ndarray:
-    """Return the places of the weights nearest zero on either side, ascending.
+    """Return the indices of the weights nearest zero on either side, ascending.
 
-    SET's own rule: of the negative weights the share `fraction` that is closest to
-    zero, and of the positive ones, each with its limits included, so that one or two
-    more than the share may go, and all that equal a limit. With n = 0 none go.
+    SET's own rule: of the negative weights the fraction that is closest to zero, and of
+    the positive ones, each with its limits included, so that one or two more may go,
+    and all that equal a limit. With n = 0 none go.
 
     >>> weights = [-9, -8, -2, -1, 3, 4, 5, 6, 7]
     >>> layer = SparseLayer.from_keys(range(9), weights, [0], 9, 1)
@@ -68,10 +75,10 @@ def random_absent(
     also: np.ndarray | None = None,
     exclude: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Draw n places without a connection, uniform without replacement, ascending.
+    """Draw n free indices, uniformly without replacement, ascending.
 
-    `also` are places of the layer that count as free (the just dropped ones),
-    `exclude` are places that count as taken. Memory follows connections + n.
+    `also` are indices of the layer that count as free (the just dropped ones),
+    `exclude` are indices that count as taken. Memory grows with connections + n.
 
     >>> layer = SparseLayer.from_keys([0, 2], [1, 1], [0, 0], n_in=2, n_out=2)
     >>> random_absent(layer, 2, np.random.default_rng(0))
@@ -86,19 +93,19 @@ def random_absent(
 
 
 def random_others(
-    taken: np.ndarray, n_places: int, n: int, rng: np.random.Generator
+    taken: np.ndarray, n_possible: int, n: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw n of the n_places places that are not taken (ascending), ascending.
+    """Draw n of the indices below n_possible that are not taken, ascending.
 
     >>> random_others(np.array([0, 2]), 4, 2, np.random.default_rng(0))
     array([1, 3])
     """
-    n_free = n_places - len(taken)
+    n_free = n_possible - len(taken)
     if n > n_free:
-        raise ValueError(f"cannot grow {n} connections: only {n_free} places are free")
-    # taken[k] - k free places lie before taken[k]: so the free place of rank r has as
-    # many taken ones before it as there are entries <= r. Exact however full the
-    # layer is, where drawing and rejecting would stall.
+        raise ValueError(f"cannot grow {n} connections: only {n_free} indices are free")
+    # taken[k] - k free indices lie before taken[k]: so the free index of rank r has as
+    # many taken ones before it as there are entries <= r. Exact however full the layer
+    # is, where drawing and rejecting would stall.
     rank = distinct(n_free, n, rng)
     return rank + np.searchsorted(taken - np.arange(len(taken)), rank, side="right")
 
@@ -106,7 +113,7 @@ def random_others(
 def first_absent(
     layer: SparseLayer, n: int, *, also: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the first n places without a connection, input by input, ascending.
+    """Return the first n free indices, input by input, ascending.
 
     >>> layer = SparseLayer.from_keys([0], [1], [0, 0], n_in=3, n_out=2)
     >>> first_absent(layer, 2)  # input 0 to output 1, input 1 to output 0

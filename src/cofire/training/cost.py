@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cofire.core.network import SparseNetwork
+from cofire.training.record import EpochRecord
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def training_multiply_adds(connections: int, n_rows: int) -> float:
 
 def receipt(
     network: SparseNetwork,
-    history: list[dict[str, Any]],
+    history: list[EpochRecord],
     *,
     simd_level: str,
     threads: int,
@@ -101,9 +102,6 @@ def receipt(
     places = sum(layer.n_in * layer.n_out for layer in network.layers)
     pointers = neurons + len(network.layers)
 
-    def seconds(phase: str) -> float:
-        return sum(record[phase] for record in history)
-
     return Receipt(
         connections=connections,
         dense_connections=places,
@@ -112,9 +110,9 @@ def receipt(
         multiply_adds=connections,
         dense_multiply_adds=places,
         epochs=len(history),
-        train_seconds=seconds("train_seconds"),
-        rewire_seconds=seconds("rewire_seconds"),
-        evaluate_seconds=seconds("evaluate_seconds"),
+        train_seconds=sum(record["train_seconds"] for record in history),
+        rewire_seconds=sum(record["rewire_seconds"] for record in history),
+        evaluate_seconds=sum(record["evaluate_seconds"] for record in history),
         capped_layers=tuple(
             i for i, layer in enumerate(network.layers) if layer.is_full
         ),

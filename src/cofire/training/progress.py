@@ -1,9 +1,8 @@
-"""What training is given, and all that it carries from epoch to epoch."""
+"""Progress and TrainingData: what training carries along, and what it learns from."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -11,30 +10,31 @@ from cofire import engine
 from cofire.core.network import SparseNetwork
 from cofire.core.optimizers import Optimizer
 from cofire.core.random import stream
-from cofire.engine.augmentation import Augmentation
-from cofire.methods import Method, Moment
-from cofire.search import Deck, Exact, Similarity
+from cofire.methods import TrainingPoint
+from cofire.search import Deck
+from cofire.training.record import EpochRecord
+from cofire.training.settings import Settings
 
-Record = dict[str, Any]
-"""What one epoch left behind; `history_` is a list of these."""
+Scorer = Callable[[SparseNetwork], tuple[float, float]]
+"""Gives the score (accuracy or R^2) and the mean loss of a network."""
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The rows to learn from: a target and a weight each, `row_ids` those in use."""
+    """The rows to learn from, each with a target and a weight; `row_ids` are in use."""
 
     rows: engine.Rows
     targets: np.ndarray
     sample_weight: np.ndarray | None
     row_ids: np.ndarray
-    validate: Callable[[SparseNetwork], tuple[float, float]] | None = None
-    """Score and loss of a network on the validation data, where there are any."""
-    measure: Callable[[SparseNetwork], tuple[float, float]] | None = None
-    """The same on the rows to learn from, for those who ask."""
+    validate: Scorer | None = None
+    """Scores the validation data, where there are any."""
+    measure: Scorer | None = None
+    """Scores the rows to learn from; only callbacks use it."""
 
     @cached_property
     def rarity(self) -> np.ndarray:
-        """Of the rows in use: how many of them share the rarest feature of each."""
+        """For each row in use, how many of them share its rarest feature."""
         return self.rows.rarity(self.row_ids)
 
     @cached_property
@@ -42,33 +42,11 @@ class TrainingData:
         """The rows in use, shuffled and fast to read."""
         return Deck.of(self.rows, self.row_ids, self.rarity, self.sample_weight)
 
-    def order(self, settings: "Settings", seed: int, epoch: int) -> np.ndarray:
-        """The rows as the batches of an epoch take them."""
+    def order(self, settings: Settings, seed: int, epoch: int) -> np.ndarray:
+        """Return the rows in the order in which the batches of an epoch take them."""
         if not settings.shuffle:
             return self.row_ids
         return stream(seed, "order", epoch=epoch).permutation(self.row_ids)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What stays the same from the first epoch to the last."""
-
-    method: Method
-    drop_fraction: float
-    batch_size: int
-    drop_last: bool
-    shuffle: bool
-    learning_rate: str | Mapping[int, float]
-    learning_rate_init: float
-    max_epochs: int
-    restore_best: bool
-    n_threads: int
-    alpha: float = 0.0
-    similarity: Similarity = Exact()
-    augmentation: Augmentation | None = None
-    label_smoothing: float = 0.0
-    input_dropout: float = 0.0
-    drop_schedule: str = "constant"
 
 
 @dataclass
@@ -79,13 +57,13 @@ class Progress:
     optimizer: Optimizer
     seed: int
     epoch: int = 0
-    history: list[Record] = field(default_factory=list)
+    history: list[EpochRecord] = field(default_factory=list)
     best_score: float | None = None
     best_network: SparseNetwork | None = None
     stalled_epochs: int = 0
     longest_stall: int = 0
     first_epoch: int = 0
-    """Where the present fit began: a warm start counts its schedule from there."""
+    """Where the present fit began: a warm start counts its schedules from there."""
 
     def begin_fit(self) -> None:
         """Forget what was best: another fit may have other validation data."""
@@ -93,10 +71,11 @@ class Progress:
         self.best_score = self.best_network = None
         self.stalled_epochs = self.longest_stall = 0
 
-    def moment(self, settings: Settings) -> Moment:
-        """Where training stands, as methods are told."""
-        return Moment(
-            epoch=self.epoch,
+    def point(self, settings: Settings, epoch: int) -> TrainingPoint:
+        """Say where training stands before this epoch, as methods see it."""
+        return TrainingPoint(
+            update=epoch,
+            epoch=epoch,
             first_epoch=self.first_epoch,
             max_epochs=settings.max_epochs,
             longest_stall=self.longest_stall,

@@ -1,10 +1,36 @@
-"""How much an epoch changes: its learning rate, the share of connections it moves."""
+"""How much an epoch changes: its learning rate, the fraction of connections it moves.
+
+Each schedule is a function of the initial value, of how much of the fit is done
+(0 to 1) and, for learning rates, of the training losses so far: a pure function of the
+past, so that a resumed training continues with the same bits. A new one is a function
+and a row of its table.
+"""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-SCHEDULES = ("constant", "cosine", "adaptive")
-DROP_SCHEDULES = ("constant", "cosine")
+
+def _constant(initial: float, done: float, losses: Sequence[float] = ()) -> float:
+    return initial
+
+
+def _cosine(initial: float, done: float, losses: Sequence[float] = ()) -> float:
+    return initial * 0.5 * (1.0 + math.cos(math.pi * min(done, 1.0)))
+
+
+def _adaptive(initial: float, done: float, losses: Sequence[float]) -> float:
+    return initial / 5 ** _n_stalls(losses)
+
+
+RATE_SCHEDULES: dict[str, Callable[[float, float, Sequence[float]], float]] = {
+    "constant": _constant,
+    "cosine": _cosine,
+    "adaptive": _adaptive,
+}
+DROP_SCHEDULES: dict[str, Callable[[float, float], float]] = {
+    "constant": _constant,
+    "cosine": _cosine,
+}
 
 
 def learning_rate(
@@ -18,8 +44,7 @@ def learning_rate(
 
     "constant" stays; "cosine" falls from `initial` towards 0 over `max_epochs`;
     "adaptive" is divided by 5 whenever the training loss has not fallen for two epochs.
-    A mapping gives factors: from the epoch with this number on, times this number.
-    A pure function of the past, so that a resumed training goes on with the same bits.
+    A mapping gives factors: from the epoch with this number on, times this factor.
 
     >>> [round(learning_rate("cosine", 0.1, e, 4, []), 3) for e in range(4)]
     [0.1, 0.085, 0.05, 0.015]
@@ -30,27 +55,18 @@ def learning_rate(
     """
     if not isinstance(schedule, str):
         return initial * math.prod(f for start, f in schedule.items() if epoch >= start)
-    if schedule == "cosine":
-        return _cosine(initial, epoch, max_epochs)
-    if schedule == "adaptive":
-        return initial / 5 ** _n_stalls(losses)
-    return initial
+    return RATE_SCHEDULES[schedule](initial, epoch / max_epochs, losses)
 
 
 def drop_fraction(schedule: str, initial: float, epoch: int, max_epochs: int) -> float:
-    """Return the share of connections that is replaced before an epoch.
+    """Return the fraction of connections that is replaced before an epoch.
 
     "constant" stays; "cosine" falls from `initial` towards 0 over `max_epochs`.
 
     >>> [round(drop_fraction("cosine", 0.2, e, 4), 3) for e in range(5)]
     [0.2, 0.171, 0.1, 0.029, 0.0]
     """
-    return _cosine(initial, epoch, max_epochs) if schedule == "cosine" else initial
-
-
-def _cosine(initial: float, epoch: int, max_epochs: int) -> float:
-    share = min(epoch / max_epochs, 1.0)
-    return initial * 0.5 * (1.0 + math.cos(math.pi * share))
+    return DROP_SCHEDULES[schedule](initial, epoch / max_epochs)
 
 
 def _n_stalls(losses: Sequence[float]) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import cofire
+from cofire.persistence.atomic import write_atomically
 
 _TEMPLATE = Path(__file__).parent / "demo.html"
 
@@ -15,7 +16,7 @@ Figures = dict[str, Any]
 
 def write_demo_page(path: str | Path, figures: Figures) -> None:
     """Write what `summary` found as a page that needs nothing else."""
-    Path(path).write_text(demo_page(figures), encoding="utf-8")
+    write_atomically(path, demo_page(figures).encode())
 
 
 def demo_page(figures: Figures) -> str:

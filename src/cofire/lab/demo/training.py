@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cofire.callbacks import Callback, Monitor
-from cofire.data import load, paper_split, standardised
+from cofire.data import CATALOG, load, paper_split, standardised
 from cofire.estimators import SparseMLPClassifier
 from cofire.lab.experiments.statistics import selected_so_far
 
@@ -86,7 +86,7 @@ def summary(runs: list[Run], seconds: float) -> dict[str, Any]:
         "seeds": sorted({run.seed for run in runs}),
         "methods": methods,
         "points_above": {m: 100 * (ctre["mean"] - methods[m]["mean"]) for m in rivals},
-        "informative_features": informative_features(),
+        "informative_features": list(CATALOG["madelon"].relevant_features),
         "receipt": str(last.model.receipt_),
         "seconds": seconds,
     }
@@ -113,18 +113,3 @@ def _summarise(runs: list[Run]) -> dict[str, Any]:
         },
         "input_connections": np.mean(counts, axis=0).tolist(),
     }
-
-
-def informative_features() -> list[int]:
-    """Numbers of the features that are not probes, counted from 0.
-
-    The challenge never said which they are, the training rows do: the 20 are linear
-    combinations of each other (largest correlation with another feature 0.69 or more),
-    a probe correlates with nothing (0.10 or less).
-
-    >>> len(informative_features())
-    20
-    """
-    correlation = np.abs(np.corrcoef(load("madelon").X_train, rowvar=False))
-    np.fill_diagonal(correlation, 0)
-    return np.flatnonzero(correlation.max(axis=0) > 0.5).tolist()

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from cofire.data import CATALOG
-from cofire.data.training_rows import FileOptions
+from cofire.data.preprocessing.training_rows import FileOptions
 from cofire.lab.experiments.effect_sizes import Estimate, mean_difference
 from cofire.lab.experiments.grid import Run
 from cofire.lab.experiments.labels import own_file, subject

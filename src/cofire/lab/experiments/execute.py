@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cofire.callbacks import Callback, Monitor, RewiringStudy
+from cofire.data import CATALOG
 from cofire.engine.augmentation import Augmentation
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.lab.experiments.grid import PROFILES, Run
@@ -25,11 +26,6 @@ CURVES = (
     "rewire_seconds",
     "evaluate_seconds",
 )
-IMAGES = {
-    **dict.fromkeys(("mnist", "fashion_mnist"), (28, 28, 1)),
-    **dict.fromkeys(("cifar10", "cifar100"), (32, 32, 3)),
-}
-"""Height, width and channels of those data sets that are images."""
 ESTIMATORS = {
     "classification": SparseMLPClassifier,
     "regression": SparseMLPRegressor,
@@ -51,7 +47,7 @@ def parameters(run: Run) -> dict[str, Any]:
         both = isinstance(value, dict) and isinstance(settings.get(name), dict)
         settings[name] = settings[name] | value if both else value
     if settings.pop("augment", False):
-        settings["augmentation"] = Augmentation(*IMAGES[run.data])
+        settings["augmentation"] = Augmentation(*_image_shape(run.data))
     rate = settings.get("learning_rate")
     if isinstance(rate, dict):  # JSON has no whole numbers for keys
         settings["learning_rate"] = {int(epoch): v for epoch, v in rate.items()}
@@ -66,6 +62,13 @@ def parameters(run: Run) -> dict[str, Any]:
             "random_state": run.seed,
         }
     )
+
+
+def _image_shape(data: str) -> tuple[int, int, int]:
+    entry = CATALOG.get(data)
+    if entry is None or entry.image_shape is None:
+        raise ValueError(f"augment=True needs images, and {data} has none.")
+    return entry.image_shape
 
 
 def execute(run: Run, n_threads: int = 1) -> Outcome:

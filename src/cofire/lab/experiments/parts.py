@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from cofire.data import CATALOG, paper_parts
-from cofire.data.training_rows import FileOptions, TrainingRows
+from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
 from cofire.lab.experiments.grid import Run
 
 VALIDATION_SHARE = 0.1
@@ -48,7 +48,7 @@ def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[st
     if str(path) in CATALOG:
         options.refuse_for(str(path))
         if task != "auto":
-            raise ValueError(f"--task is for files: {path} has classes, got {task!r}.")
+            raise ValueError(f"`task` is for files: {path} has classes, got {task!r}.")
         return {}
     # What is as usual is left out, so that the keys of stored runs stay as they are
     # when options are added; `header` was always in.

@@ -9,7 +9,8 @@ from cofire import engine
 from cofire.callbacks import Callback
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
-from cofire.training.progress import Progress, Record
+from cofire.training.progress import Progress
+from cofire.training.record import EpochRecord
 
 STEPS = 100
 ORDERS = ("ascending", "descending")
@@ -40,7 +41,7 @@ class RemovalStudy(Callback):
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         self._labels = np.searchsorted(estimator.classes_, self.y_test)
 
-    def on_epoch_end(self, progress: Progress, record: Record) -> None:
+    def on_epoch_end(self, progress: Progress, record: EpochRecord) -> None:
         epoch = record["epoch"] + 1
         if epoch not in self.epochs:
             return

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 import numpy as np
 
+from cofire.data import CATALOG
 from cofire.lab.experiments import Run, Store
 from cofire.lab.experiments.statistics import Agreement, agreement, holm, near
 from cofire.lab.names import method_name
@@ -14,9 +15,7 @@ from cofire.lab.paper.items import PAPER_ITEMS, Choice, Item
 from cofire.lab.paper.tables import Cells, place
 from cofire.lab.table import Table, Value, to_markdown
 
-# The best that guessing does, in per cent: the share of the largest class.
-CHANCE = {"madelon": 50.0, "isolet": 4.0, "mnist": 11.4, "fashion_mnist": 10.0}
-CHANCE |= {"cifar10": 10.0, "cifar100": 1.0}
+CHANCE = {name: entry.chance for name, entry in CATALOG.items()}
 
 
 def all_runs(choice: Choice) -> set[Run]:

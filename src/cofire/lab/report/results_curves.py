@@ -5,18 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from cofire.data import CATALOG
 from cofire.lab.experiments import Result
 
 MOST_POINTS = 120
 MOST_INPUTS = 1000
-
-# Rows, columns, channels; the channel runs fastest.
-IMAGES = {
-    "mnist": (28, 28, 1),
-    "fashion_mnist": (28, 28, 1),
-    "cifar10": (32, 32, 3),
-    "cifar100": (32, 32, 3),
-}
 
 
 def cell_curves(results: Sequence[Result]) -> dict[str, Any]:
@@ -68,7 +61,8 @@ def input_connections(results: Sequence[Result]) -> dict[str, Any] | None:
         "connected": rounded([(stacked > 0).sum(axis=1).mean()])[0],
         "fullest_tenth": rounded([fullest.sum() / max(mean.sum(), 1)])[0],
     }
-    shape = IMAGES.get(results[0].run.data)
+    entry = CATALOG.get(results[0].run.data)
+    shape = entry.image_shape if entry else None
     if shape and np.prod(shape) == len(mean):
         image = mean.reshape(shape).sum(axis=2)
         return found | {"shape": shape[:2], "counts": rounded(image.ravel(), 3)}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import cofire
+from cofire.data import CATALOG
 from cofire.lab.experiments import Cell, Result
 from cofire.lab.experiments.labels import data_titles, options_text
 from cofire.lab.names import DATA_NAMES, METHOD_NAMES, data_name, method_name
@@ -166,11 +167,8 @@ def _drawn(
 
 def _useful(data: set[str]) -> dict[str, list[int]]:
     """Inputs that carry the class, by data set, where that is known."""
-    if "madelon" not in data:
-        return {}
-    from cofire.lab.demo.training import informative_features
-
-    return {data_name("madelon"): informative_features()}
+    known = {name: CATALOG[name].relevant_features for name in CATALOG if name in data}
+    return {data_name(name): list(found) for name, found in known.items() if found}
 
 
 def _place(cell: Cell) -> tuple[Any, ...]:

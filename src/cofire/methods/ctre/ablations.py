@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from cofire.core.layer import SparseLayer
-from cofire.methods.contract import Grown, Moment, UpdateContext
-from cofire.methods.ctre.base import CTRE
+from cofire.methods.contract import TrainingPoint
+from cofire.methods.ctre.base import CTRE, RANDOM, SIMILAR
 from cofire.methods.ctre.sequential import CTRESequential
 from cofire.methods.ctre.simultaneous import CTRESimultaneous
+
+# ---- another score -------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CTRESimLowToHigh(CTRESimultaneous):
-    """CTRE_sim that grows the least similar pairs; a silent neuron is like no other."""
+    """CTRE_sim that grows the least similar pairs; inactive neurons come first."""
 
+    title = "CTRE_sim/LTH"
     score: str = "lowest_cosine"
 
 
@@ -22,6 +22,7 @@ class CTRESimLowToHigh(CTRESimultaneous):
 class CTRESimHebb(CTRESimultaneous):
     """CTRE_sim by the plain product of activations: strong neurons win."""
 
+    title = "CTRE_sim-Hebb"
     score: str = "hebb"
 
 
@@ -29,56 +30,69 @@ class CTRESimHebb(CTRESimultaneous):
 class CTRESeqHebb(CTRESequential):
     """CTRE_seq by the plain product of activations."""
 
+    title = "CTRE_seq-Hebb"
     score: str = "hebb"
 
 
 @dataclass(frozen=True)
 class CTRESimEuclidean(CTRESimultaneous):
-    """CTRE_sim by distance; two silent neurons have none and come first."""
+    """CTRE_sim by distance; two inactive neurons have distance 0 and come first."""
 
+    title = "CTRE_sim-euclidean"
     score: str = "euclidean"
+
+
+# ---- fewer rows ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CTRESample2(CTRESimultaneous):
-    """CTRE_sim with similarities from half of the rows."""
+    """CTRE_sim with similarities from half of the rows, drawn at each update."""
 
+    title = "CTRE_sample2"
     rows: str | float = 0.5
 
 
 @dataclass(frozen=True)
 class CTRESample4(CTRESimultaneous):
-    """CTRE_sim with similarities from a quarter of the rows."""
+    """CTRE_sim with similarities from a quarter of the rows, drawn at each update."""
 
+    title = "CTRE_sample4"
     rows: str | float = 0.25
+
+
+# ---- another order of growth ---------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CTRESeqRandomFirst(CTRESequential):
-    """Random growth until validation stalled for `patience` epochs (abl1)."""
+    """Random growth until validation has stalled for `patience` epochs (abl1)."""
 
-    def random_phase(self, moment: Moment) -> bool | None:
-        """Before the switch."""
-        return not self.switched(moment)
+    title = "CTRE_abl1:seq"
+
+    def phase(self, point: TrainingPoint) -> str:
+        """Random, then similar."""
+        return SIMILAR if self.has_stalled(point) else RANDOM
 
 
 @dataclass(frozen=True)
-class CTRESeqRandomHalf(CTRESeqRandomFirst):
+class CTRESeqRandomHalf(CTRESequential):
     """Random growth in the first half of the epochs (abl2)."""
 
-    needs = frozenset()
+    title = "CTRE_abl2:seq"
+    needs_validation = False
 
-    def switched(self, moment: Moment) -> bool:
-        """Once more than half of the epochs lie behind, whatever validation says."""
-        return moment.epoch - moment.first_epoch > moment.max_epochs // 2
+    def phase(self, point: TrainingPoint) -> str:
+        """Random until more than half of the epochs are over, then similar."""
+        done = point.epoch - point.first_epoch
+        return SIMILAR if done > point.max_epochs // 2 else RANDOM
+
+
+# ---- no chance -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class CTREWithoutRandom(CTRE):
     """Similar growth from beginning to end: CTRE_seq that never switches."""
 
-    def grow(
-        self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
-    ) -> Grown:
-        """Choose the n most similar places."""
-        return Grown(self.alike(layer, dropped, n, context), n_random=0)
+    title = "CTRE_w/oRandom"

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from cofire.core.layer import SparseLayer
-from cofire.methods.contract import Method, Moment, Search, UpdateContext, check_choice
+from cofire.methods.contract import Grown, Method, TrainingPoint, UpdateContext
+from cofire.methods.requests import Search, Similar, check_choices
 from cofire.topology.select import first_absent
 
 FIRST_UPDATES = ("none", "index_order")
+RANDOM, SIMILAR = "random", "similar"  # the phases of CTRE_seq
 
 
 @dataclass(frozen=True)
 class CTRE(Method):
     """Grow where two neurons fire alike (Atashgahi et al., 2022).
 
-    score, rows, ties: what is searched for (see `Search`).
+    score, rows, ties: what is searched for (see `Similar`).
     first_update: "none", or in "index_order" one update before training, when no
     similarity exists yet and all pairs are equal, as in the authors' program.
     """
@@ -27,28 +29,31 @@ class CTRE(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        Search(self.score, self.rows, self.ties)  # refuses what is wrong
-        if self.score == "gradient" or self.rows == "next_batch":
+        self._request()  # refuses what is wrong
+        if self.rows == "next_batch":
             raise ValueError(
-                f"score={self.score!r}, rows={self.rows!r}: CTRE compares activations "
-                "of rows that were trained on; for gradients there is the method rigl"
+                "rows='next_batch': CTRE compares activations of rows that were "
+                "trained on; give 'last_batch', 'random_batch', 'all' or a fraction"
             )
-        check_choice("first_update", self.first_update, FIRST_UPDATES)
+        check_choices(self, first_update=FIRST_UPDATES)
 
-    def rewires(self, epoch: int) -> bool:
-        """Before each epoch; before the first one only by `first_update`."""
-        return epoch > 0 or self.first_update == "index_order"
+    def rewires(self, point: TrainingPoint) -> bool:
+        """At every update; before training only by `first_update`."""
+        return point.update > 0 or self.first_update == "index_order"
 
-    def search(self, moment: Moment) -> Search | None:
-        """Look for what fires alike, unless nothing was trained or chance decides."""
-        if moment.epoch == 0 or self.random_phase(moment):
+    def search(self, point: TrainingPoint) -> Search | None:
+        """Look for what fires alike, unless nothing was trained or growth is random."""
+        if point.update == 0 or self.phase(point) == RANDOM:
             return None
-        return Search(self.score, self.rows, self.ties)
+        return self._request()
 
-    def alike(
+    def grow(
         self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
-    ) -> np.ndarray:
-        """The n places that fire most alike; in the first update the first places."""
-        if context.candidates is not None:
-            return context.candidates
-        return first_absent(layer, n, also=dropped)
+    ) -> Grown:
+        """Choose the n pairs that fire most alike; before training the first ones."""
+        if context.candidates is None:
+            return Grown(first_absent(layer, n, also=dropped))
+        return Grown(context.candidates)
+
+    def _request(self) -> Similar:
+        return Similar(self.score, self.rows, self.ties)

@@ -15,21 +15,23 @@ from cofire.topology.select import random_absent
 class CTRESimultaneous(CTRE):
     """Similar and random growth at once.
 
-    The most similar places are grown; each that was dropped a moment ago, because its
-    weight was small, gives way to a random place that was free before the drop.
+    The most similar pairs are grown. Each of them that was just dropped, because its
+    weight was small, is replaced by a random one that was free before the drop.
     """
+
+    title = "CTRE_sim"
 
     def grow(
         self, layer: SparseLayer, dropped: np.ndarray, n: int, context: UpdateContext
     ) -> Grown:
-        """Choose the n most similar places, random ones instead of the dropped."""
-        alike = self.alike(layer, dropped, n, context)
+        """Choose the n most similar pairs, random ones instead of the dropped."""
+        alike, _ = super().grow(layer, dropped, n, context)
         similar = alike[find(dropped, alike) < 0]
         n_random = n - len(similar)
 
         rng = context.rng("grow")
         n_free = layer.n_in * layer.n_out - layer.nnz - len(similar)
         new = random_absent(layer, min(n_random, n_free), rng, exclude=similar)
-        # A nearly full layer may have too few: then dropped places return by lot.
+        # A nearly full layer may have too few: then some of the dropped return.
         back = rng.choice(dropped, n_random - len(new), replace=False)
         return Grown(np.sort(np.concatenate([similar, new, back])), n_random)

@@ -1,0 +1,101 @@
+"""Fill values and scales of features, as scikit-learn computes them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import scipy.sparse
+
+from cofire.data.catalog.dataset import Samples
+from cofire.errors import unknown_name
+
+SCALES = ("standard", "minmax", "none")
+MISSING = ("mean", "median", "most_frequent")
+_BLOCK = 4096
+"""Rows that are scaled at a time, since the intermediate results are float64."""
+
+
+def origin_and_unit(X: Samples, scale: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what to subtract from each feature, and what to divide it by then.
+
+    Sparse X is only divided, by its standard deviation or its largest absolute value,
+    so that zeros stay zeros.
+
+    >>> [part.tolist() for part in origin_and_unit(np.array([[1.0], [3.0]]), "minmax")]
+    [[1.0], [2.0]]
+    """
+    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    if scale not in SCALES:
+        raise unknown_name("scale", scale, SCALES)
+    zeros, ones = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    if scale == "none":
+        return zeros, ones
+    if scipy.sparse.issparse(X):
+        divide = StandardScaler(with_mean=False), MaxAbsScaler()
+        return zeros, divide[scale == "minmax"].fit(X).scale_
+    if scale == "standard":
+        standard = StandardScaler().fit(X)
+        return standard.mean_, standard.scale_
+    minmax = MinMaxScaler().fit(X)
+    return minmax.data_min_, np.where(minmax.data_range_ == 0, 1, minmax.data_range_)
+
+
+def scaled(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
+    """Return (X - origin) / unit as float32, computed in float64; a unit of 0 is 1.
+
+    >>> scaled(np.array([[1, 7], [3, 7]]), np.array([1, 7]), np.array([4, 0])).tolist()
+    [[0.0, 0.0], [0.5, 0.0]]
+    """
+    unit = np.where(unit == 0, 1.0, unit)
+    if scipy.sparse.issparse(X):
+        return _scaled_sparse(X, origin, unit)
+    result = np.empty(X.shape, np.float32)
+    for start in range(0, len(X), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        result[block] = (X[block] - origin) / unit
+    return result
+
+
+def _scaled_sparse(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
+    X, moved = X.astype(np.float64), np.flatnonzero(origin)
+    if len(moved):
+        n = X.shape[0]
+        shift = np.tile(origin[moved], n), np.tile(moved, n)
+        rows = np.arange(n + 1) * len(moved)
+        X = X - scipy.sparse.csr_array((*shift, rows), shape=X.shape)
+        X.eliminate_zeros()
+    values = (X.data / unit[X.indices]).astype(np.float32)
+    columns = X.indices.astype(np.int32)
+    return scipy.sparse.csr_array((values, columns, X.indptr), shape=X.shape)
+
+
+def fill_values(X: np.ndarray, missing: str | None) -> np.ndarray | None:
+    """Return what replaces missing values of each feature; None: they are refused."""
+    from sklearn.impute import SimpleImputer
+
+    return (
+        None if missing is None else SimpleImputer(strategy=missing).fit(X).statistics_
+    )
+
+
+def refuse_missing(columns: Mapping[str, np.ndarray], missing: str | None) -> None:
+    """Raise a ValueError that names the columns with missing values, if not filled."""
+    if missing is not None and missing not in MISSING:
+        raise unknown_name("missing", missing, MISSING)
+    if missing is None:
+        some = {name: int(where.sum()) for name, where in columns.items()}
+        found = [f"{name!r} ({n} rows)" for name, n in some.items() if n]
+        if found:
+            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+            raise ValueError(
+                f"values are missing in {', '.join(found[:8])}{more}. Fill them in, or "
+                f"have them filled in when training: {_ways_to_fill()}."
+            )
+    for name, where in columns.items():
+        if len(where) and where.all():
+            raise ValueError(f"column {name!r} is empty: leave it out.")
+
+
+def _ways_to_fill() -> str:
+    *others, last = (f"`missing={name!r}`" for name in MISSING)
+    return f"{', '.join(others)} or {last}"

@@ -1,0 +1,92 @@
+"""CSV files: values between separators, with or without a line of names."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from cofire.data.tables.frame import (
+    from_frame,
+    import_pandas,
+    refuse_duplicates,
+    target_name,
+)
+from cofire.data.tables.hints import hinted, of_decimal_commas, of_header
+from cofire.data.tables.table import Reading, Table
+
+
+def read_csv(path: Path, reading: Reading) -> Table:
+    """Read a CSV file; `.tsv` in its name makes a tab the default separator."""
+    pandas = import_pandas(path)
+    default = "\t" if ".tsv" in path.suffixes else ","
+    decimal = reading.decimal or "."
+    if len(decimal) != 1 or decimal.isalnum():
+        raise ValueError(
+            f"`decimal` must be one punctuation character, such as ',', got "
+            f"{decimal!r}."
+        )
+    how: dict[str, Any] = {"sep": reading.separator or default, "decimal": decimal}
+    notes: list[str] = []
+    first = _first_line(pandas, path, how)
+    if reading.header:
+        if _looks_like_data(first):
+            raise ValueError(
+                f"{path}: the first line holds only numbers. Pass `header=False` if it "
+                "is data; otherwise add a line with the names of the columns."
+            )
+        named = [str(name) for name in first.iloc[0].dropna()]
+        notes += of_header(named)
+        with hinted(path, notes):
+            refuse_duplicates(path, named)  # pandas would rename the second one
+        words: Any = {name: str for name in reading.text}
+        frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
+    else:
+        names = _numbers_as_names(path, first.shape[1], reading)
+        words = {i: str for i, name in enumerate(names) if name in reading.text}
+        frame = pandas.read_csv(path, dtype=words, header=None, **how)
+        frame.columns = names
+        if len(names) < (reading.n_columns or 0):
+            reading = replace(reading, target=None)  # the file lacks it
+    if frame.shape[1] == 1 and reading.labelled:
+        raise ValueError(
+            f"{path} has only one column, {frame.columns[0]!r}: expected a target and "
+            f"at least one feature. Pass `separator` if values are not separated by "
+            f"{how['sep']!r}."
+        )
+    notes += of_decimal_commas(frame, reading.text)
+    table = replace(from_frame(path, frame, reading), notes=tuple(notes))
+    return table if reading.header else replace(table, n_columns=frame.shape[1])
+
+
+def _first_line(pandas: Any, path: Path, how: dict[str, Any]) -> Any:
+    try:
+        return pandas.read_csv(path, header=None, nrows=1, **how)
+    except pandas.errors.EmptyDataError as error:
+        raise ValueError(
+            f"{path} is empty: expected a table of rows and columns."
+        ) from error
+
+
+def _numbers_as_names(path: Path, n_found: int, reading: Reading) -> list[str]:
+    """Number columns without names as in the file that the model was trained on."""
+    n_columns = reading.n_columns or n_found
+    names = [str(i) for i in range(n_found)]
+    if n_found == n_columns:
+        return names
+    if n_found == n_columns - 1 and not reading.labelled:
+        names.append(str(n_found))
+        target = target_name(path, names, reading)
+        if target is not None:
+            names.remove(target)
+            return names
+    but = "" if reading.labelled else f", or {n_columns - 1} without the target"
+    raise ValueError(
+        f"{path} has {n_found} columns; expected {n_columns}{but}, as in the file that "
+        f"the model was trained on (its target is column {reading.target}). Columns "
+        "without names are told apart by their number."
+    )
+
+
+def _looks_like_data(first: Any) -> bool:
+    return all(kind.kind in "iuf" for kind in first.dtypes) and not any(
+        first.isna().any()
+    )

@@ -1,0 +1,73 @@
+"""Validation data: given with the call or held out, and networks scored on them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from cofire import engine
+from cofire.core.network import SparseNetwork
+from cofire.estimators.inputs import Rows
+from cofire.estimators.targets import Targets
+from cofire.training.progress import Scorer
+
+
+def outputs_of(
+    network: SparseNetwork, rows: engine.Rows, n_threads: int, name: str
+) -> np.ndarray:
+    """Outputs of a network for rows; `name` says in an error whose rows they are."""
+    outputs = engine.predict(network, rows, n_threads=n_threads)
+    n_bad = len(outputs) - int(np.isfinite(outputs).all(axis=1).sum())
+    if n_bad:
+        raise ValueError(
+            f"{name}: {n_bad} of {len(outputs)} rows have values so large that the "
+            "network's outputs are not finite. Scale them (StandardScaler), like the "
+            "rows that it was trained on."
+        )
+    return outputs
+
+
+def scorer_of(targets: Targets, rows: Rows, n_threads: int, name: str) -> Scorer:
+    """Return a function that scores a network on these rows."""
+    targets.check_scorable(rows.targets)
+    prepared = engine.Rows(rows.X)
+
+    def score(network: SparseNetwork) -> tuple[float, float]:
+        outputs = outputs_of(network, prepared, n_threads, name)
+        return targets.score_and_loss(outputs, rows.targets, rows.weight)
+
+    return score
+
+
+def hold_out(
+    targets: Targets,
+    rows: Rows,
+    row_ids: np.ndarray,
+    *,
+    fraction: float,
+    seed: int,
+    n_threads: int,
+) -> tuple[Scorer, np.ndarray]:
+    """Hold out a fraction of the rows in use: how to score them, and those left."""
+    strata = targets.strata(rows.targets)
+    try:
+        left, held_out = train_test_split(
+            row_ids,
+            test_size=fraction,
+            random_state=seed,
+            stratify=None if strata is None else strata[row_ids],
+        )
+        validation = subset(rows, held_out)
+        score = scorer_of(targets, validation, n_threads, "X, held-out rows")
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(row_ids)} rows: too few to hold "
+            f"out. {error}"
+        ) from error
+    return score, np.sort(left)
+
+
+def subset(rows: Rows, row_ids: np.ndarray) -> Rows:
+    """Copy some of the rows."""
+    weight: Any = None if rows.weight is None else rows.weight[row_ids]
+    return Rows(rows.X[row_ids], rows.targets[row_ids], weight)

@@ -1,0 +1,157 @@
+"""Plan: the parameters of an estimator, checked once, as the objects they stand for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+import numpy as np
+
+from cofire.callbacks import Callback, Checkpoint
+from cofire.core.machine import n_threads
+from cofire.core.optimizers import OPTIMIZERS, Optimizer
+from cofire.errors import unknown_name
+from cofire.estimators.parameters import CHOICES, Parameters
+from cofire.methods import METHODS, Method, make_method
+from cofire.search import make_similarity
+from cofire.topology.density import (
+    connections_per_layer,
+    counts_for_density,
+    full_counts,
+)
+from cofire.training.settings import Settings
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one fit does, as far as it follows from the parameters alone."""
+
+    settings: Settings
+    hidden_sizes: list[int]
+    activation: str
+    init: str
+    epsilon: float
+    density: float | None
+    optimizer: Optimizer
+    """Not started: it has no state yet."""
+    checkpoint: Checkpoint | None
+
+    def connection_counts(self, sizes: Sequence[int]) -> list[int]:
+        """How many connections each layer of a network of these sizes gets."""
+        if self.settings.method.full:
+            return full_counts(sizes)
+        if self.density is not None:
+            return counts_for_density(sizes, self.density)
+        return connections_per_layer(sizes, self.epsilon)
+
+
+def make_plan(parameters: Parameters) -> Plan:
+    """Check all parameters; a ValueError or TypeError names the one that is wrong."""
+    parameters._validate_params()
+    for name, known in CHOICES.items():
+        value = getattr(parameters, name)
+        if isinstance(value, str) and value not in known:
+            raise unknown_name(name, value, known)
+    _check_learning_rate(parameters)
+    _check_single_precision(parameters)
+    method = make_method(parameters.method, parameters.method_options)
+    if method.full and parameters.density is not None and parameters.density < 1:
+        sparse = sorted(n for n, known in METHODS.usable().items() if not known.full)
+        raise ValueError(
+            f"density={parameters.density} and method={parameters.method!r}: this "
+            "method has every connection; leave density out or choose among "
+            f"{', '.join(sparse)}."
+        )
+    return Plan(
+        settings=_settings(parameters, method),
+        hidden_sizes=_hidden_sizes(parameters),
+        activation=parameters.activation,
+        init=parameters.init,
+        epsilon=parameters.epsilon,
+        density=parameters.density,
+        optimizer=OPTIMIZERS[parameters.solver].from_parameters(parameters),
+        checkpoint=_checkpoint(parameters),
+    )
+
+
+def _settings(parameters: Parameters, method: Method) -> Settings:
+    return Settings(
+        method=method,
+        similarity=make_similarity(parameters.similarity),
+        drop_fraction=parameters.drop_fraction,
+        drop_schedule=parameters.drop_schedule,
+        batch_size=min(int(parameters.batch_size), 2**62),  # the engine has 64 bits
+        drop_last=parameters.last_batch == "drop",
+        shuffle=parameters.shuffle,
+        learning_rate=parameters.learning_rate,
+        learning_rate_init=parameters.learning_rate_init,
+        max_epochs=parameters.max_iter,
+        augmentation=parameters.augmentation,
+        label_smoothing=float(parameters.label_smoothing),
+        input_dropout=float(parameters.input_dropout),
+        restore_best=parameters.restore_best,
+        n_threads=n_threads(parameters.n_jobs),
+    )
+
+
+def _hidden_sizes(parameters: Parameters) -> list[int]:
+    sizes = np.atleast_1d(np.asarray(parameters.hidden_layer_sizes))
+    whole = sizes.dtype.kind in "iu" or sizes.size == 0
+    if sizes.ndim != 1 or not whole or (sizes < 1).any() or (sizes >= 2**31).any():
+        raise ValueError(
+            "hidden_layer_sizes must be whole numbers from 1 to 2**31 - 1, one per "
+            f"hidden layer, got {parameters.hidden_layer_sizes!r}."
+        )
+    return [int(n) for n in sizes]
+
+
+def _checkpoint(parameters: Parameters) -> Checkpoint | None:
+    """Where and when checkpoints are written, if at all."""
+    for callback in parameters.callbacks:
+        if not isinstance(callback, Callback):
+            raise TypeError(
+                "callbacks: expected cofire.callbacks.Callback objects, got "
+                f"{type(callback).__name__}. scikit-learn's go to set_callbacks."
+            )
+    given = [c for c in parameters.callbacks if isinstance(c, Checkpoint)]
+    if parameters.checkpoint is not None:
+        given.append(Checkpoint(parameters.checkpoint))
+    if len(given) > 1:
+        raise ValueError(
+            "checkpoint: one folder is enough; leave checkpoint= out, or all but "
+            "one Checkpoint among the callbacks."
+        )
+    return given[0] if given else None
+
+
+def _check_learning_rate(parameters: Parameters) -> None:
+    if isinstance(parameters.learning_rate, str):
+        return
+    for epoch, factor in parameters.learning_rate.items():
+        whole = isinstance(epoch, Integral) and epoch >= 0
+        if not (whole and isinstance(factor, Real) and 0 < factor <= LARGEST):
+            raise ValueError(
+                "learning_rate as a dict gives factors > 0 by the number of the "
+                f"epoch from which they apply, got {parameters.learning_rate!r}."
+            )
+
+
+def _check_single_precision(parameters: Parameters) -> None:
+    """The engine computes in float32: it must be able to hold the settings."""
+    for name in ("learning_rate_init", "alpha", "adam_epsilon"):
+        value = getattr(parameters, name)
+        # A numpy number would have LARGEST cast to its own type.
+        if (value.item() if isinstance(value, np.generic) else value) > LARGEST:
+            raise ValueError(f"{name}={value!r} is too large for float32.")
+    if np.float32(parameters.adam_epsilon) == 0:
+        raise ValueError(
+            f"adam_epsilon={parameters.adam_epsilon!r} is 0 in float32: Adam would "
+            "divide by 0."
+        )
+    for name in ("beta_1", "beta_2"):
+        value = getattr(parameters, name)
+        if np.float32(value) == 1:
+            raise ValueError(
+                f"{name}={value!r} is 1 in float32: Adam would divide by 0."
+            )

@@ -1,0 +1,263 @@
+"""prepare(): everything between a call of fit and the first epoch that can be checked.
+
+It writes nothing to the estimator: a fit that is refused changes nothing.
+"""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils import check_random_state
+
+from cofire import engine
+from cofire.core.machine import check_memory
+from cofire.core.network import SparseNetwork
+from cofire.estimators.holdout import hold_out, outputs_of, scorer_of, subset
+from cofire.estimators.inputs import Rows, check_inputs
+from cofire.estimators.plan import Plan
+from cofire.estimators.targets import Targets
+from cofire.topology.create import create_network
+from cofire.topology.density import full_counts
+from cofire.training.progress import Progress, TrainingData
+
+COLUMNS = ("n_features_in_", "feature_names_in_")
+"""What scikit-learn learns of the columns of X."""
+VALIDATION = "validation data (X_val, y_val, sample_weight_val)"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A fit that is ready to begin."""
+
+    plan: Plan
+    X: Any
+    """As it was given, checked; `rows` leaves out those of weight 0 where it must."""
+    y: Any
+    columns: dict[str, Any]
+    targets: Targets
+    rows: Rows
+    row_ids: np.ndarray
+    """Those that exist: of weight > 0."""
+    validation: Rows | None
+    progress: Progress
+    counts: list[int]
+    """How many connections each layer of a new network is to have."""
+    continues: bool
+    """Whether it continues an earlier fit: a warm start, or partial_fit."""
+
+    @property
+    def arrays(self) -> list[Any]:
+        """All data that the outcome depends on."""
+        return [*self.rows, *(self.validation or ())]
+
+    def data(self, seed: int, *, early_stopping: bool, fraction: float) -> TrainingData:
+        """Return what to train on; rows are held out where validation data are needed.
+
+        The seed is that of the fit, which may be one that is resumed.
+        """
+        targets, settings = self.targets, self.plan.settings
+        n_threads, validate, row_ids = settings.n_threads, None, self.row_ids
+        if self.validation is not None:
+            validate = scorer_of(targets, self.validation, n_threads, VALIDATION)
+        elif early_stopping or settings.method.needs_validation:
+            validate, row_ids = hold_out(
+                targets,
+                self.rows,
+                row_ids,
+                fraction=fraction,
+                seed=seed,
+                n_threads=n_threads,
+            )
+        if settings.drop_last and len(row_ids) < settings.batch_size:
+            raise ValueError(
+                f"last_batch='drop' leaves nothing to train on: batch_size="
+                f"{settings.batch_size}, and there are {len(row_ids)} rows."
+            )
+        X, encoded, weight = self.rows
+        rows = engine.Rows(X)
+
+        def measure(network: SparseNetwork) -> tuple[float, float]:
+            outputs = outputs_of(network, rows, n_threads, "X")[row_ids]
+            used = None if weight is None else weight[row_ids]
+            return targets.score_and_loss(outputs, encoded[row_ids], used)
+
+        return TrainingData(rows, encoded, weight, row_ids, validate, measure)
+
+
+def prepare(
+    estimator: Any,
+    plan: Plan,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    X_val: Any = None,
+    y_val: Any = None,
+    sample_weight_val: Any = None,
+    *,
+    partial: bool = False,
+    classes: Any = None,
+) -> Prepared:
+    """Check the data, learn what y means, and create or copy the network to train."""
+    kind: type[Targets] = estimator._targets_kind
+    continues = "_fitted" in vars(estimator) and (partial or estimator.warm_start)
+    # scikit-learn writes what it learns of the columns of X to the estimator it is
+    # given: to a copy of ours.
+    columns = copy(estimator)
+    X, y, weight = check_inputs(
+        columns, X, y, sample_weight, reset=not continues, numeric=kind.is_numeric
+    )
+    y = kind.check(y)
+    _check_images(plan.settings.augmentation, X)
+    if continues:
+        targets = estimator._fitted.targets
+        targets.check_unchanged(classes)
+    else:
+        targets = kind.learn(y, weight, classes)
+    weight = _in_float32(targets.weigh(y, weight, estimator.class_weight))
+    rows, row_ids = _existing(X, targets.encode(y), weight, plan)
+    validation = _given(columns, targets, X_val, y_val, sample_weight_val)
+    counts: list[int] = []
+    if continues:
+        progress = _continued(estimator._fitted.progress, plan, estimator.solver)
+        if not partial:
+            progress.begin_fit()
+    else:
+        sizes = [X.shape[1], *plan.hidden_sizes, targets.n_outputs]
+        counts = plan.connection_counts(sizes)
+        progress = _started(plan, sizes, counts, targets, estimator.random_state)
+    learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
+    return Prepared(
+        plan=plan,
+        X=X,
+        y=y,
+        columns=learnt,
+        targets=targets,
+        rows=rows,
+        row_ids=row_ids,
+        validation=validation,
+        progress=progress,
+        counts=counts,
+        continues=continues,
+    )
+
+
+def check_data(
+    estimator: Any, targets: Targets, X: Any, y: Any, sample_weight: Any, *, name: str
+) -> Rows:
+    """Check data that networks are scored on; `name` says in errors what they are."""
+    try:
+        X, y, weight = check_inputs(
+            estimator, X, y, sample_weight, reset=False, numeric=targets.is_numeric
+        )
+        encoded = targets.encode(targets.check(y))
+        targets.check_scorable(encoded)
+    except (ValueError, TypeError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+    return Rows(X, encoded, weight)
+
+
+def _given(
+    estimator: Any, targets: Targets, X_val: Any, y_val: Any, sample_weight_val: Any
+) -> Rows | None:
+    """Check the validation data that came with the call, if any."""
+    if X_val is not None:
+        if y_val is None:
+            raise ValueError("y_val is missing: X_val came without it.")
+        return check_data(
+            estimator, targets, X_val, y_val, sample_weight_val, name=VALIDATION
+        )
+    if y_val is not None or sample_weight_val is not None:
+        raise ValueError(
+            "X_val is missing: y_val or sample_weight_val came without it."
+        )
+    return None
+
+
+def _check_images(images: engine.Augmentation | None, X: Any) -> None:
+    if images is None:
+        return
+    if scipy.sparse.issparse(X):
+        raise ValueError(
+            "augmentation moves the pixels of images and cannot be used with a sparse "
+            "X; give a dense one (float32 or uint8), or augmentation=None."
+        )
+    if images.n_features != X.shape[1]:
+        raise ValueError(
+            f"augmentation={images!r} is for rows of height * width * channels = "
+            f"{images.n_features} features, X has {X.shape[1]}."
+        )
+
+
+def _in_float32(weight: np.ndarray | None) -> np.ndarray | None:
+    if weight is None:
+        return None
+    if weight.max() > np.finfo(np.float32).max:
+        raise ValueError("class_weight and sample_weight: too large for float32.")
+    return weight.astype(np.float32)
+
+
+def _existing(
+    X: Any, targets: np.ndarray, weight: np.ndarray | None, plan: Plan
+) -> tuple[Rows, np.ndarray]:
+    """Return the rows, and the numbers of those that exist: of weight > 0.
+
+    Which inputs are dropped and how images are moved depends on the number of a row:
+    there, rows that do not exist must not be counted, and are left out.
+    """
+    rows = Rows(X, targets, weight)
+    if weight is None:
+        return rows, np.arange(len(targets))
+    row_ids = np.flatnonzero(weight > 0)
+    if len(row_ids) == 0:
+        raise ValueError("sample_weight: no row has a weight above 0.")
+    settings = plan.settings
+    counted = settings.input_dropout > 0 or settings.augmentation is not None
+    if len(row_ids) == len(targets) or not counted:
+        return rows, row_ids
+    return subset(rows, row_ids), np.arange(len(row_ids))
+
+
+def _started(
+    plan: Plan,
+    sizes: list[int],
+    counts: list[int],
+    targets: Targets,
+    random_state: Any,
+) -> Progress:
+    """Create the network and its optimiser."""
+    seed = int(check_random_state(random_state).randint(2**31))
+    if plan.settings.method.starts_full:
+        counts = full_counts(sizes)
+    check_memory(sizes, counts)
+    network = create_network(
+        sizes,
+        counts,
+        init=plan.init,
+        activation=plan.activation,
+        output=targets.output,
+        seed=seed,
+    )
+    return Progress(network, plan.optimizer.at_rest(network), seed)
+
+
+def _continued(before: Progress, plan: Plan, solver: str) -> Progress:
+    """Copy what an earlier fit left, with the present settings of the optimiser.
+
+    The network that the last fit handed out is not trained behind its owner's back,
+    and arrays from a memory-mapped pickle cannot be written to.
+    """
+    if type(before.optimizer) is not type(plan.optimizer):
+        raise ValueError(
+            f"solver={solver!r}: training began with another solver and cannot "
+            "continue with this one."
+        )
+    progress = copy(before)
+    progress.history = list(before.history)
+    progress.network = before.network.copy()
+    progress.optimizer = copy(plan.optimizer)
+    progress.optimizer.steps_done = before.optimizer.steps_done
+    progress.optimizer.state = [state.copy() for state in before.optimizer.state]
+    return progress

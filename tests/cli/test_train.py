@@ -1,0 +1,625 @@
+"""train, predict, evaluate, info, data: what a user does on the command line."""
+
+import csv
+import io
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from typer.testing import CliRunner
+
+import cofire
+from cofire.cli import app
+from cofire.cli.evaluate import of_classes
+from cofire.data import CATALOG, catalog
+from cofire.data.preprocessing.preprocess import Preprocessing
+from cofire.data.tables import Table
+from cofire.persistence import model_file as container
+from cofire.saving import load_with_document, save
+
+SMALL = ("--hidden", 20, "--hidden", 20, "--epochs", 15, "--n-jobs", 1)
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def done(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result
+
+
+def refused(*arguments):
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stderr.startswith("cofire: ") and "Traceback" not in result.stderr
+    return result.stderr
+
+
+def fruit(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "length": rng.normal(5, 2, n),
+            "colour": rng.choice(["red", "green", "blue"], n),
+            "weight": rng.normal(50, 9, n),
+        }
+    )
+    score = frame.length + 3 * (frame.colour == "red")
+    frame["kind"] = np.select([score > 7, score > 5], ["large", "middle"], "small")
+    frame.loc[rng.choice(n, 9, False), "weight"] = np.nan
+    frame.loc[rng.choice(n, 5, False), "colour"] = None
+    return frame
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("COFIRE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    fruit().to_csv("fruit.csv", index=False)
+    fruit(50, seed=1).to_csv("new.csv", index=False)
+    return tmp_path
+
+
+def predictions(*arguments):
+    return list(csv.DictReader(io.StringIO(done("predict", *arguments).stdout)))
+
+
+def test_the_round_trip_of_a_csv_file():
+    """Text labels, a column of words, gaps: the file's model is the one in memory."""
+    done("train", "fruit.csv", "--missing", "mean", "--test-fraction", 0, *SMALL)
+    frame, new = fruit(), fruit(50, seed=1)
+    table = Table(frame.drop(columns="kind"), frame.kind.to_numpy(), "kind")
+    steps = Preprocessing.fit(table, missing="mean")
+    model = cofire.SparseMLPClassifier((20, 20), max_iter=15, random_state=0)
+    model.fit(steps.transform(table.X)[0], frame.kind.to_numpy().astype(str))
+    X = steps.transform(new)[0]
+
+    rows = predictions("fruit.cofire", "new.csv", "--proba")
+    assert [row["prediction"] for row in rows] == model.predict(X).tolist()
+    for i, label in enumerate(model.classes_):
+        found = [float(row[f"probability_{label}"]) for row in rows]
+        assert found == model.predict_proba(X)[:, i].tolist()
+    figures = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
+    assert figures["accuracy"] == model.score(X, new.kind.to_numpy().astype(str))
+    assert figures["rows"] == 50 and len(figures["confusion"]) == 3
+
+
+def test_train_says_how_good_it_is_and_what_it_costs(own_folder):
+    result = done("train", "fruit.csv", "--missing", "median", *SMALL)
+    for text in (
+        "target 'kind': classification, 3 classes",
+        "160 rows to train on, 40 to test",
+        "2 columns of numbers, 1 of words",
+        "test accuracy 0.",
+        "dense twin",
+        "saved: fruit.cofire",
+    ):
+        assert text in result.stdout
+    assert "\x1b" not in result.stdout
+    shown = done("info", "fruit.cofire").stdout
+    assert "missing values filled with the median" in shown and "kind" in shown
+    facts = json.loads(done("info", "fruit.cofire", "--json").stdout)
+    assert facts["target"] == "kind" and "1 of words" in facts["preprocessing"]
+
+
+def test_train_in_json_and_again_with_the_same_bits():
+    arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL, "--json")
+    first = json.loads(done(*arguments, "--out", "deep/a.cofire").stdout)
+    second = json.loads(done(*arguments, "--out", "b.cofire").stdout)
+    assert first["model"] == os.path.join("deep", "a.cofire")
+    assert first["test_score"] == second["test_score"]
+    assert first["test_rows"] == 40 and first["task"] == "classification"
+    assert first["receipt"]["epochs"] == 15
+    (a, weights), (_, again) = (container.read(r["model"]) for r in (first, second))
+    assert all(np.array_equal(weights[name], again[name]) for name in weights)
+    assert a["preprocessing"]["columns"][1]["categories"] == ["blue", "green", "red"]
+
+
+def test_train_goes_on_from_its_checkpoints(own_folder):
+    arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL, "--json")
+    plain = json.loads(done(*arguments).stdout)
+    kept = json.loads(done(*arguments, "--checkpoint", "kept").stdout)
+    newest, before = sorted((own_folder / "kept").rglob("*.cofire"), reverse=True)
+    newest.unlink()
+    again = json.loads(done(*arguments, "--checkpoint", "kept").stdout)
+    assert plain["test_score"] == kept["test_score"] == again["test_score"]
+    assert before.name == "epoch-00000010.cofire" and newest.exists()
+    assert cofire.load("fruit.cofire").resumed_after_ == 10
+
+
+@pytest.mark.parametrize("epochs", [0, 15])
+def test_breaking_off_says_how_to_go_on(epochs, monkeypatch):
+    whole = cofire.SparseMLPClassifier.fit
+
+    def interrupted(estimator, X, y):
+        if epochs:
+            whole(estimator, X, y)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cofire.SparseMLPClassifier, "fit", interrupted)
+    arguments = ("train", "fruit.csv", "--missing", "mean", *SMALL)
+    result = run(*arguments, "--checkpoint", "kept")
+    assert result.exit_code == 130
+    says = "cofire: the same command resumes from its checkpoint in kept\n"
+    assert result.stderr == (says if epochs else "")
+    assert "with --checkpoint FOLDER the same command" in run(*arguments).stderr
+
+
+def test_it_learns():
+    arguments = ("--missing", "mean", *SMALL, "--epochs", 150, "--learning-rate", 0.05)
+    found = json.loads(done("train", "fruit.csv", *arguments, "--json").stdout)
+    assert found["test_score"] > 0.75
+
+
+def test_the_rows_to_test_with_may_be_a_file():
+    arguments = ("--missing", "mean", *SMALL, "--json")
+    found = json.loads(
+        done("train", "fruit.csv", "--test", "new.csv", *arguments).stdout
+    )
+    assert (found["train_rows"], found["test_rows"]) == (200, 50)
+    scored = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
+    assert scored["accuracy"] == found["test_score"]
+    both = ("--test", "new.csv", "--test-fraction", 0.1)
+    assert "leave one" in refused("train", "fruit.csv", *both)
+
+
+def test_a_regressor():
+    arguments = ("train", "fruit.csv", "--target", "length", "--missing", "mean")
+    result = done(*arguments, *SMALL)
+    assert "target 'length': regression" in result.stdout
+    assert "test R^2" in result.stdout
+    figures = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
+    assert figures.keys() == {"rows", "r2", "rmse"}
+    assert "RMSE" in done("evaluate", "fruit.cofire", "new.csv").stdout
+    rows = predictions("fruit.cofire", "new.csv")
+    assert len(rows) == 50 and isinstance(float(rows[0]["prediction"]), float)
+    assert "--proba" in refused("predict", "fruit.cofire", "new.csv", "--proba")
+
+
+def test_evaluate_says_why_a_model_of_quantities_cannot_be_measured():
+    fruit()[["length", "weight"]].dropna().to_csv("a.csv", index=False)
+    done("train", "a.csv", "--test-fraction", 0, *SMALL)
+    one = fruit()[["length", "weight"]].dropna().head(1)
+    one.to_csv("one.csv", index=False)
+    assert "two rows or more" in refused("evaluate", "a.cofire", "one.csv")
+    one.assign(weight="heavy").to_csv("words.csv", index=False)
+    said = refused("evaluate", "a.cofire", "words.csv")
+    assert "the model predicts numbers; the labels are 'heavy'" in said
+
+
+def test_evaluate_shows_every_class():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    text = done("evaluate", "fruit.cofire", "new.csv").stdout
+    assert text.startswith("accuracy 0.") and "predicted" in text
+    for name in ("large", "middle", "small"):
+        assert text.count(name) == 3  # a row of figures, a row and a column of counts
+
+
+def test_evaluate_counts_as_scikit_learn_does():
+    rng = np.random.default_rng(0)
+    classes = np.array(["a", "b", "c", "never"])
+    y, predicted = rng.choice(classes[:3], 60), rng.choice(classes[1:3], 60)
+    figures = of_classes(y, predicted, classes)
+    theirs = precision_recall_fscore_support(
+        y, predicted, labels=classes, zero_division=0
+    )
+    ours = [list(of.values()) for of in figures["classes"].values()]
+    np.testing.assert_allclose(np.array(ours).T, theirs)
+    assert [type(of["rows"]) for of in figures["classes"].values()] == [int] * 4
+    matrix = confusion_matrix(y, predicted, labels=classes)
+    assert figures["confusion"] == matrix.tolist()
+    assert figures["accuracy"] == (y == predicted).mean()
+
+
+def test_evaluate_shows_the_classes_that_a_file_does_not_have():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    frame = fruit(50, seed=1)
+    frame[frame.kind == "small"].to_csv("x.csv", index=False)
+    result = done("evaluate", "fruit.cofire", "x.csv", "--json")
+    figures = json.loads(result.stdout)
+    assert list(figures["classes"]) == ["large", "middle", "small"]
+    assert figures["classes"]["large"]["rows"] == 0 and len(figures["confusion"]) == 3
+    assert result.stderr == ""
+
+
+def test_evaluate_says_which_labels_the_model_does_not_know():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    frame = fruit(50, seed=1)
+    frame.assign(kind=range(50)).to_csv("x.csv", index=False)
+    said = refused("evaluate", "fruit.cofire", "x.csv")
+    assert "x.csv: the model knows none of the labels '0', '1'" in said
+    assert "its classes are 'large', 'middle', 'small'" in said
+    frame.loc[:2, "kind"] = "huge"
+    frame.to_csv("x.csv", index=False)
+    result = done("evaluate", "fruit.cofire", "x.csv", "--json")
+    assert "3 of 50 rows have a label that the model does not know ('huge')" in (
+        result.stderr
+    )
+    of_huge = json.loads(result.stdout)["classes"]["huge"]
+    assert of_huge == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "rows": 3}
+    assert type(of_huge["rows"]) is int
+
+
+def test_evaluate_of_a_model_whose_classes_are_numbers():
+    frame = fruit().dropna().assign(kind=lambda f: (f.length > 5).astype(int))
+    frame.to_csv("a.csv", index=False)
+    done("train", "a.csv", *SMALL)
+    frame.assign(kind="yes").to_csv("x.csv", index=False)
+    assert "its classes are 0, 1" in refused("evaluate", "a.cofire", "x.csv")
+    frame.assign(kind=[0.5, *frame.kind[1:]]).to_csv("x.csv", index=False)
+    result = done("evaluate", "a.cofire", "x.csv", "--json")
+    assert list(json.loads(result.stdout)["classes"]) == ["0", "0.5", "1"]
+    assert "does not know (0.5)" in result.stderr
+
+
+def test_a_file_to_predict_for_need_not_have_the_target():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    expected = predictions("fruit.cofire", "new.csv")
+    pd.read_csv("new.csv")[["weight", "colour", "length"]].to_csv("x.csv", index=False)
+    assert predictions("fruit.cofire", "x.csv") == expected
+    assert "'kind'" in refused("evaluate", "fruit.cofire", "x.csv")
+    pd.read_csv("new.csv").drop(columns="weight").to_csv("x.csv", index=False)
+    assert "'weight'" in refused("predict", "fruit.cofire", "x.csv")
+
+
+def unnamed(name, columns):
+    frame = fruit().dropna()
+    numbers = frame.assign(noise=range(len(frame)))
+    numbers[columns.split()].to_csv(name, index=False, header=False)
+
+
+def test_columns_without_names_may_come_without_the_target():
+    """The target is the first column: the others keep their numbers without it."""
+    more = (*SMALL, "--epochs", 60, "--learning-rate", 0.1, "--no-header")
+    unnamed("a.csv", "kind length weight noise")
+    unnamed("x.csv", "length weight noise")
+    done("train", "a.csv", "--target", 0, "--drop", 3, *more)
+    expected = predictions("a.cofire", "a.csv", "--no-header")
+    assert len({row["prediction"] for row in expected}) > 1
+    for target in ((), ("--target", 0), ("--target", -4)):
+        result = done("predict", "a.cofire", "x.csv", "--no-header", *target)
+        assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
+    assert "assumed to be the target (column 0)" in result.stderr
+    said = refused("evaluate", "a.cofire", "x.csv", "--no-header")
+    assert "x.csv has 3 columns" in said and "expected 4" in said
+    assert "'2'" in refused("predict", "a.cofire", "x.csv", "--no-header", "--target=2")
+
+    unnamed("b.csv", "kind length weight")
+    unnamed("x.csv", "length weight")
+    done("train", "b.csv", "--target", 0, *more)
+    expected = predictions("b.cofire", "b.csv", "--no-header")
+    result = done("predict", "b.cofire", "x.csv", "--no-header")
+    assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
+    assert result.stderr == ""
+
+
+def test_columns_without_names_that_are_too_many_or_too_few_are_refused():
+    unnamed("a.csv", "length kind weight")
+    done("train", "a.csv", "--target", 1, *SMALL, "--no-header")
+    for columns in ("length", "length weight kind noise"):
+        unnamed("x.csv", columns)
+        said = refused("predict", "a.cofire", "x.csv", "--no-header")
+        assert f"x.csv has {len(columns.split())} columns" in said
+        assert "expected 3" in said and "its target is column 1" in said
+        assert "or 2 without the target" in said
+        test = ("--target", 1, "--test", "x.csv", "--no-header")
+        assert "x.csv has" in refused("train", "a.csv", *test)
+
+
+def test_a_target_whose_name_is_a_number_is_no_number_of_a_column():
+    frame = fruit().dropna().rename(columns={"kind": "1"})
+    frame.to_csv("a.csv", index=False)
+    done("train", "a.csv", *SMALL, "--test-fraction", 0)
+    frame.drop(columns="1").to_csv("x.csv", index=False)
+    assert predictions("a.cofire", "x.csv") == predictions("a.cofire", "a.csv")
+
+
+def test_columns_that_were_dropped_are_known():
+    more = ("--missing", "mean", "--drop", "weight", *SMALL)
+    assert done("train", "fruit.csv", "--test", "new.csv", *more).stderr == ""
+    assert done("predict", "fruit.cofire", "new.csv").stderr == ""
+    assert done("evaluate", "fruit.cofire", "new.csv").stderr == ""
+
+
+def test_models_of_before_columns_were_counted_are_read():
+    done("train", "fruit.csv", "--missing", "mean", "--drop", "weight", *SMALL)
+    expected = predictions("fruit.cofire", "new.csv")
+    document, tensors = container.read("fruit.cofire")
+    for name in ("format", "tensors"):
+        document.pop(name)
+    for name in ("n_columns", "samples", "dropped"):
+        document["preprocessing"].pop(name)
+    container.write("old.cofire", document, tensors)
+    result = done("predict", "old.cofire", "new.csv")
+    assert list(csv.DictReader(io.StringIO(result.stdout))) == expected
+    assert "does not know: 'weight'" in result.stderr
+
+
+@pytest.mark.parametrize("target", [0, 2])
+def test_a_model_that_did_not_count_its_columns_says_so(target):
+    columns = ["length", "weight"]
+    columns.insert(target, "kind")
+    unnamed("a.csv", " ".join(columns))
+    done("train", "a.csv", "--target", target, *SMALL, "--no-header")
+    model, document = load_with_document("a.cofire")
+    document["preprocessing"].pop("n_columns")
+    save(model, "old.cofire", preprocessing=document["preprocessing"])
+    said = done("predict", "old.cofire", "a.csv", "--no-header").stderr
+    assert ("must have the target, as column 0" in said) == (target == 0)
+    assert done("evaluate", "old.cofire", "a.csv", "--no-header").stderr == ""
+    assert done("predict", "a.cofire", "a.csv", "--no-header").stderr == ""
+
+
+def test_a_first_line_that_looks_like_data_is_noted():
+    frame = fruit().dropna()[["length", "weight", "kind"]]
+    frame.to_csv("a.csv", index=False, header=False)
+    result = done("train", "a.csv", *SMALL)
+    assert "note: the first line looks like data ('" in result.stderr
+    assert "pass --no-header if it is.\n" in result.stderr
+    frame[5:].to_csv("x.csv", index=False, header=False)
+    said = refused("predict", "a.cofire", "x.csv")
+    assert "x.csv: columns that the model needs are missing" in said
+    assert "pass --no-header" in said
+    said = refused("predict", "a.cofire", "x.csv", "--no-header")
+    assert "the model was trained without --no-header" in said
+
+    done("train", "a.csv", "--no-header", *SMALL)
+    assert "was trained with --no-header" in refused("predict", "a.cofire", "x.csv")
+    assert done("predict", "a.cofire", "x.csv", "--no-header").stderr == ""
+
+
+def test_names_that_stand_twice_may_be_data():
+    (pd.DataFrame({"a": [1.5] * 9, "b": 1.5, "y": "a"})).to_csv(
+        "a.csv", index=False, header=False
+    )
+    said = refused("train", "a.csv")
+    assert "two columns have the name '1.5'" in said and "--no-header" in said
+
+
+def test_decimal_commas():
+    frame = fruit().dropna().head(80)
+    frame.round(1).to_csv("a.csv", index=False, sep=";", decimal=",")
+    frame.round(1).to_csv("b.csv", index=False)
+    semi = ("--separator", ";")
+    result = done("train", "a.csv", *semi, *SMALL)
+    assert "--decimal , reads them as numbers (in 'length', 'weight')" in result.stderr
+    result = done("train", "a.csv", *semi, "--decimal", ",", *SMALL)
+    assert "2 columns of numbers, 1 of words" in result.stdout and not result.stderr
+    expected = predictions("a.cofire", "b.csv")
+    assert predictions("a.cofire", "a.csv", *semi, "--decimal", ",") == expected
+    scores = [
+        done("evaluate", "a.cofire", "a.csv", *semi, "--decimal", ",").stdout,
+        done("evaluate", "a.cofire", "b.csv").stdout,
+    ]
+    assert scores[0] == scores[1]
+    assert "--decimal ," in refused("predict", "a.cofire", "a.csv", *semi)
+    # What follows from the commas is an error that says so too.
+    fruit().dropna().to_csv("a.csv", index=False, sep=";", decimal=",")
+    said = refused("train", "a.csv", *semi)
+    assert "different words" in said and "--decimal ," in said
+
+
+def test_columns_that_count_the_rows_are_noted():
+    frame = fruit().dropna()
+    frame.insert(0, "id", range(1, len(frame) + 1))
+    frame.to_csv("a.csv", index=False)
+    result = done("train", "a.csv", *SMALL)
+    assert "note: column 'id' counts the rows; --drop id leaves it out." in (
+        result.stderr
+    )
+    assert done("train", "a.csv", *SMALL, "--drop", "id").stderr == ""
+    frame.drop(columns="id").to_csv("a.csv")  # rows were left out: it has gaps
+    said = done("train", "a.csv", *SMALL).stderr
+    assert "'Unnamed: 0' has no name in the file; --drop 'Unnamed: 0' leaves" in said
+    frame.sample(frac=1, random_state=0).to_csv("a.csv", index=False)
+    assert done("train", "a.csv", *SMALL).stderr == ""
+
+
+def test_a_model_of_arrays_says_what_it_wants_of_a_table():
+    frame = fruit().dropna()
+    numbers = frame[["length", "weight"]]
+    np.savez("a.npz", X=numbers, y=frame.kind.to_numpy().astype(str))
+    done("train", "a.npz", *SMALL)
+    table = numbers.assign(kind=frame.kind)
+    table.to_csv("x.csv", index=False)
+    said = refused("predict", "a.cofire", "x.csv")
+    assert "x.csv: column 'kind' holds words, such as '" in said
+    assert "expects 2 columns of numbers" in said and "Pass --target kind" in said
+    expected = predictions("a.cofire", "a.npz")
+    assert predictions("a.cofire", "x.csv", "--target", "kind") == expected
+    table.assign(kind=1).to_csv("x.csv", index=False)
+    said = refused("predict", "a.cofire", "x.csv")
+    assert "x.csv: the model expects 2 columns" in said and "there are 3" in said
+
+
+def test_what_is_new_in_a_file_is_said():
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    frame = pd.read_csv("new.csv").assign(price=3)
+    frame.loc[0, "colour"] = "mauve"
+    frame.to_csv("x.csv", index=False)
+    result = done("predict", "fruit.cofire", "x.csv")
+    assert "'mauve'" in result.stderr and "'price'" in result.stderr
+    assert len(result.stdout.splitlines()) == 51
+
+
+def test_words_that_look_like_numbers_stay_words():
+    frame = pd.DataFrame({"code": ["1", "2", "x"] * 20, "size": range(60)})
+    frame.assign(y=["1", "2", "b"] * 20).to_csv("a.csv", index=False)
+    done("train", "a.csv", *SMALL, "--test-fraction", 0)
+    pd.DataFrame({"code": [1, 2], "size": [1, 2], "y": [1, 2]}).to_csv("b.csv")
+    assert "mauve" not in done("predict", "a.cofire", "b.csv").stderr
+    result = done("evaluate", "a.cofire", "b.csv", "--json")
+    assert json.loads(result.stdout)["classes"].keys() >= {"1", "2"}
+    assert "did not see" not in result.stderr
+
+
+def test_other_options_of_the_estimator(own_folder):
+    arguments = ("--method", "set", "--option", "shuffle=false", "--epsilon", 2)
+    more = ("--early-stopping", "--drop", "weight", "--missing", "most_frequent")
+    more += ("--option", "momentum=0.5", "--option", "init=glorot")
+    more += ("--drop-schedule", "cosine", "--label-smoothing", 0.1)
+    more += ("--input-dropout", 0.2)
+    done("train", "fruit.csv", *SMALL, *arguments, *more)
+    model, _ = load_with_document(own_folder / "fruit.cofire")
+    assert (model.momentum, model.shuffle, model.method) == (0.5, False, "set")
+    assert model.init == "glorot"
+    assert (model.drop_schedule, model.label_smoothing) == ("cosine", 0.1)
+    assert model.input_dropout == 0.2
+    assert model.early_stopping and model.epsilon == 2 and model.n_features_in_ == 4
+    assert model.verbose == 0 and model.random_state == 0
+
+
+def test_libsvm_and_npz_files():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5)) * (rng.random((60, 5)) < 0.5)
+    y = (X[:, 0] > 0).astype(int)
+    dump_svmlight_file(X, y, "a.libsvm", zero_based=False)
+    dump_svmlight_file(X[:5, :3], y[:5], "b.libsvm", zero_based=False)
+    done("train", "a.libsvm", *SMALL)
+    assert len(predictions("a.cofire", "b.libsvm")) == 5
+    np.savez("c.npz", X=X, y=y)
+    done("train", "c.npz", *SMALL, "--scale", "minmax")
+    assert "accuracy" in done("evaluate", "c.cofire", "c.npz").stdout
+
+
+def test_arrays_that_are_not_called_X_and_y():
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    np.savez("a.npz", data=X, target=(X[:, 0] > 0).astype(int))
+    named = ("--samples", "data", "--target", "target")
+    assert "--samples NAME" in refused("train", "a.npz")
+    result = done("train", "a.npz", *named, "--test", "a.npz", *SMALL, "--json")
+    score = json.loads(result.stdout)["test_score"]
+    for more in (named, ()):  # the model knows their names
+        result = done("evaluate", "a.cofire", "a.npz", *more, "--json")
+        assert json.loads(result.stdout)["accuracy"] == score
+        assert len(predictions("a.cofire", "a.npz", *more)) == 60
+    np.savez("b.npz", X=X)
+    assert "it has X. Name the right one with --samples NAME" in refused(
+        "predict", "a.cofire", "b.npz"
+    )
+    assert len(predictions("a.cofire", "b.npz", "--samples", "X")) == 60
+
+
+def test_a_named_data_set_gets_the_papers_preprocessing():
+    result = done("train", "madelon", *SMALL, "--json")
+    found = json.loads(result.stdout)
+    assert (found["train_rows"], found["test_rows"]) == (2000, 600)
+    assert "paper" in found["preprocessing"] and found["model"] == "madelon.cofire"
+    scored = json.loads(done("evaluate", "madelon.cofire", "madelon", "--json").stdout)
+    assert scored["accuracy"] == found["test_score"]
+    assert len(predictions("madelon.cofire", "madelon")) == 600
+    raw = catalog.load("madelon")
+    np.savez("raw.npz", X=raw.X_test, y=raw.y_test)
+    scored = json.loads(done("evaluate", "madelon.cofire", "raw.npz", "--json").stdout)
+    assert scored["accuracy"] == found["test_score"]
+
+
+def test_models_that_were_saved_in_python():
+    frame = fruit().dropna()[["length", "weight", "kind"]]
+    X, y = frame[["length", "weight"]], frame.kind.to_numpy().astype(str)
+    model = cofire.SparseMLPClassifier((9,), epsilon=1, max_iter=2, random_state=0)
+    model.fit(X, y).save("names.cofire")
+    model.fit(X.to_numpy(), y).save("none.cofire")
+    frame.to_csv("a.csv", index=False)
+    for name in ("names.cofire", "none.cofire"):
+        rows = predictions(name, "a.csv", "--target", "kind")
+        assert [row["prediction"] for row in rows] == model.predict(
+            X.to_numpy()
+        ).tolist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("nothing.csv",), "nothing.csv: there is no such file"),
+        (("madelom",), "Did you mean 'madelon'?"),
+        (("fruit.csv",), "missing in 'colour' (5 rows), 'weight' (9 rows). Fill"),
+        (("fruit.csv", "--decimal", "1"), "--decimal must be one punctuation"),
+        (("empty.csv",), "empty.csv is empty: expected a table"),
+        (("one.csv",), "one.csv: --test-fraction 0.2 leaves none of 1 rows to train"),
+        (
+            ("one.csv", "--test-fraction", "0.9"),
+            "pass --test (a file of test rows), or pass --test-fraction 0",
+        ),
+        (("fruit.csv", "--missing", "zero"), "unknown missing 'zero'"),
+        (("fruit.csv", "--target", "kinds"), "Did you mean 'kind'?"),
+        (("fruit.csv", "--task", "guess"), "unknown task 'guess'"),
+        (("fruit.csv", "--task", "regression"), "is text, such as"),
+        (("fruit.csv", "--drop", "wait"), "unknown column (--drop) 'wait'"),
+        (("fruit.csv", "--test-fraction", "1.5"), "--test-fraction must be"),
+        (("fruit.csv", "--missing", "mean", "--option", "a"), "expected name=value"),
+        (("fruit.csv", "--missing", "mean", "--option", "moment=1"), "'momentum'"),
+        (("fruit.csv", "--missing", "mean", "--method", "sett"), "'set'"),
+        (("fruit.csv", "--missing", "mean", "--epsilon", "-1"), "epsilon"),
+        (("fruit.csv", "--epsilon", "3", "--density", "0.1"), "leave one of them out"),
+        (("madelon", "--scale", "minmax"), "--scale is for files"),
+        (
+            ("fruit.csv", "--missing", "mean", "--target", "length")
+            + ("--label-smoothing", "0.1"),
+            "--label-smoothing is for classes: this task is regression",
+        ),
+    ],
+)
+def test_train_refuses_in_words_and_writes_nothing(arguments, message, own_folder):
+    (own_folder / "empty.csv").write_text("")
+    (own_folder / "one.csv").write_text("x,y\n1,a\n")
+    before = sorted(own_folder.iterdir())
+    assert message in refused("train", *arguments)
+    assert sorted(own_folder.iterdir()) == before
+
+
+def test_an_old_file_survives_a_failure(own_folder):
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    (own_folder / "out.csv").write_text("old")
+    (own_folder / "bad.csv").write_text("length\n1\n")
+    refused("predict", "fruit.cofire", "bad.csv", "--out", "out.csv")
+    assert (own_folder / "out.csv").read_text() == "old"
+    done("predict", "fruit.cofire", "new.csv", "--out", "out.csv")
+    assert len((own_folder / "out.csv").read_text().splitlines()) == 51
+    assert not list(own_folder.glob(".*"))
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "info"])
+def test_a_model_that_is_not_there(command, own_folder):
+    data = () if command == "info" else ("fruit.csv",)
+    said = refused(command, "no.cofire", *data)
+    assert "no.cofire: there is no such file. `cofire train` writes" in said
+    assert "is a folder, not a model file" in refused(command, own_folder, *data)
+
+
+def test_a_forged_preprocessing_is_refused(own_folder):
+    done("train", "fruit.csv", "--missing", "mean", *SMALL)
+    document, tensors = container.read("fruit.cofire")
+    for name in ("format", "tensors"):
+        document.pop(name)
+    for change in ([], {"columns": 3}, {**document["preprocessing"], "columns": []}):
+        container.write("x.cofire", document | {"preprocessing": change}, tensors)
+        assert "its preprocessing" in refused("predict", "x.cofire", "new.csv")
+        assert "its preprocessing" in refused("info", "x.cofire")
+
+
+def test_data_list():
+    text = done("data", "list").stdout
+    assert "madelon.npz" in text and text.count("not here") == 7
+    rows = json.loads(done("data", "list", "--json").stdout)
+    assert [row["name"] for row in rows] == list(CATALOG)
+    assert rows[0]["bytes"] == 1133294 and rows[1]["path"] is None
+    assert (rows[1]["rows"], rows[1]["features"], rows[1]["classes"]) == (7797, 617, 26)
+
+
+def test_data_fetch(own_folder, monkeypatch):
+    assert "madelon.npz" in done("data", "fetch", "madelon").stdout
+    assert "unknown data set 'madelom'" in refused("data", "fetch", "madelom")
+    asked = []
+    monkeypatch.setattr(
+        "cofire.data.fetch", lambda name, to, watch: asked.append((name, to)) or "x"
+    )
+    done("data", "fetch", "all", "--to", own_folder)
+    assert asked == [(name, own_folder) for name in CATALOG]
