@@ -45,7 +45,8 @@ def interrupt(call):
         time.sleep(0.4)
         child.send_signal(signal.SIGINT)
         assert child.stdout.readline() == "interrupted\n", child.stderr.read()
-        said, error = child.communicate()
+        # Not communicate(): it misses what readline() has already buffered.
+        said, error = child.stdout.read(), child.stderr.read()
     assert child.returncode == 0, error
     n_done, _, n_all, *_ = said.split()
     return int(n_done), int(n_all)
