@@ -21,6 +21,7 @@ constexpr OptimizerTraits kOptimizers[] = {
     {"sgd", 1, {"momentum", "nesterov"}},
     {"adam", 2, {"beta_1", "beta_2", "epsilon"}},
 };
+constexpr int kNumOptimizers = sizeof(kOptimizers) / sizeof(kOptimizers[0]);
 
 consteval int most_moments() {
     int most = 0;

@@ -101,16 +101,18 @@ template <class Rule> void step_by(const StepRange& range, const Step& step) {
 template <class... Rules> struct StepTable {
     static constexpr StepKernel steps[] = {step_by<Rules>...};
     static constexpr int n_moments[] = {Rules::n_moments...};
-    static consteval bool fits(const OptimizerTraits (&table)[sizeof...(Rules)]) {
-        for (unsigned k = 0; k < sizeof...(Rules); k++)
-            if (table[k].n_moments != n_moments[k]) return false;
-        return true;
-    }
 };
 
 // In the order of kOptimizers.
 typedef StepTable<SgdRule, AdamRule> Steps;
-static_assert(Steps::fits(kOptimizers));
+
+constexpr bool rules_fit_the_table() {
+    if (sizeof(Steps::steps) / sizeof(StepKernel) != kNumOptimizers) return false;
+    for (int k = 0; k < kNumOptimizers; k++)
+        if (Steps::n_moments[k] != kOptimizers[k].n_moments) return false;
+    return true;
+}
+static_assert(rules_fit_the_table());
 
 }  // namespace
 }  // namespace cofire
