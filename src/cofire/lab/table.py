@@ -11,8 +11,21 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cofire.lab.experiments.statistics import mean_and_spread
 from cofire.persistence.atomic import write_atomically
+
+
+def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
+    """Mean and population standard deviation (divided by n), as the paper has them.
+
+    >>> mean_and_spread([1, 3])
+    (2.0, 1.0)
+    """
+    sample = np.asarray(values, dtype=float)
+    if sample.size == 0:
+        raise ValueError("no values: there is no mean of nothing.")
+    if np.ptp(sample) == 0:  # rounding gives equal values a spread of 1e-17
+        return float(sample.flat[0]), 0.0
+    return float(sample.mean()), float(sample.std())
 
 
 @dataclass(frozen=True)

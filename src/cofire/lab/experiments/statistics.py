@@ -29,6 +29,7 @@ from cofire.lab.experiments.ranks import (
     nemenyi_p_values,
     signed_rank,
 )
+from cofire.lab.table import mean_and_spread
 
 __all__ = [
     "Agreement",
@@ -72,20 +73,6 @@ def selected_so_far(validation: Iterable[float], test: Iterable[float]) -> list[
         best = pair if pair[0] > best[0] else best
         selected.append(best[1])
     return selected
-
-
-def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
-    """Mean and population standard deviation (divided by n), as the paper has them.
-
-    >>> mean_and_spread([1, 3])
-    (2.0, 1.0)
-    """
-    sample = np.asarray(values, dtype=float)
-    if sample.size == 0:
-        raise ValueError("no values: there is no mean of nothing.")
-    if np.ptp(sample) == 0:  # rounding gives equal values a spread of 1e-17
-        return float(sample.flat[0]), 0.0
-    return float(sample.mean()), float(sample.std())
 
 
 @dataclass(frozen=True)
