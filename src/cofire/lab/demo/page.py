@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import cofire
+from cofire.lab.names import is_full
 from cofire.persistence.atomic import write_atomically
 
 _TEMPLATE = Path(__file__).parent / "demo.html"
@@ -98,7 +99,7 @@ def _curves(figures: Figures) -> Figures:
     for method, row in figures["methods"].items():
         methods[method] = {"title": row["title"]}
         methods[method] |= {key: rounded(v, 4) for key, v in row["curve"].items()}
-        if method != "dense":
+        if not is_full(method):
             methods[method]["inputs"] = rounded(row["input_connections"], 2)
     return {
         "epochs": figures["epochs"],

@@ -18,9 +18,8 @@ from cofire.lab.experiments.ranks import signed_rank
 from cofire.lab.experiments.results import Result
 from cofire.lab.experiments.statistics import holm
 from cofire.lab.experiments.store import Store, run_of
-from cofire.lab.names import data_name, method_name
+from cofire.lab.names import data_name, is_full, method_name
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
-from cofire.methods import METHODS
 from cofire.persistence.values import canonical
 
 LEVEL = 0.05
@@ -61,7 +60,7 @@ def comparison_runs(
 
 def _own_options(method: str, more: Mapping[str, Any]) -> dict[str, Any]:
     """A method that has every connection has no use for a density."""
-    full = method in METHODS and METHODS[method].full
+    full = is_full(method)
     return {k: v for k, v in more.items() if not (full and k == "density")}
 
 

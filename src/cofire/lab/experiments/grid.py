@@ -7,6 +7,7 @@ from typing import Any
 
 from cofire import profiles
 from cofire.errors import unknown_name
+from cofire.lab.names import is_full
 from cofire.methods import METHODS
 from cofire.persistence.values import canonical
 
@@ -17,6 +18,15 @@ PROFILES: dict[str, dict[str, Any]] = {
     "default": {},
 }
 """How a network is trained: the paper's two protocols, ours, the defaults."""
+
+
+def keeps_last_epoch(profile: str) -> bool:
+    """Whether the network that counts is the last one, not the best validated one.
+
+    >>> keeps_last_epoch("house"), keeps_last_epoch("masked")
+    (True, False)
+    """
+    return PROFILES.get(profile, {}).get("restore_best") is False
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class Run:
             raise unknown_name("profile", run.profile, PROFILES)
         if run.method not in METHODS:
             raise unknown_name("method", run.method, METHODS)
-        return replace(run, epsilon=None) if run.method == "dense" else run
+        return replace(run, epsilon=None) if METHODS[run.method].full else run
 
     @property
     def key(self) -> str:
@@ -101,7 +111,7 @@ def grid(
     seeds: Iterable[int],
     **rest: Any,
 ) -> Iterator[Run]:
-    """All combinations, each dense network once and not once for every epsilon.
+    """Yield all combinations; a dense network comes once, not once per epsilon.
 
     >>> methods = "set", "dense"
     >>> runs = grid(data=["madelon"], methods=methods, hidden=[100], epsilon=[1, 5],
@@ -111,7 +121,7 @@ def grid(
     """
     hidden, epsilon, seeds = list(hidden), list(epsilon), list(seeds)
     for name, n, method in product(data, hidden, methods):
-        for e in [None] if method == "dense" else epsilon:
+        for e in [None] if is_full(method) else epsilon:
             for seed in seeds:
                 yield Run.of(
                     data=name, method=method, hidden=n, epsilon=e, seed=seed, **rest

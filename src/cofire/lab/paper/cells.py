@@ -7,7 +7,8 @@ import numpy as np
 
 from cofire.lab.experiments import Cell, Result, Run
 from cofire.lab.experiments.statistics import selected_so_far
-from cofire.lab.names import DATA_NAMES, METHOD_NAMES
+from cofire.lab.names import DATA_NAMES, is_full, method_position
+from cofire.lab.paper.items import FIVE_METHODS
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,22 +53,19 @@ def gather(results: Iterable[Result], runs: Iterable[Run]) -> dict[Cell, Gathere
 
 
 def _order(cell: Cell) -> tuple[object, ...]:
-    def index(names: dict[str, str], name: str) -> tuple[int, str]:
-        known = list(names)
-        return (known.index(name) if name in known else len(known)), name
-
+    data = list(DATA_NAMES)
     return (
-        index(DATA_NAMES, cell.data),
+        (data.index(cell.data) if cell.data in data else len(data)),
+        cell.data,
         cell.hidden,
         cell.epsilon or 0.0,
-        index(_METHOD_ORDER, cell.method),
+        _method_order(cell.method),
         cell.options,
         cell.split or 0,
     )
 
 
-# Rivals first, as the paper's tables have it.
-_METHOD_ORDER = {
-    name: ""
-    for name in ("dense", "snip", "rigl", "set", "static", "ctre_seq", "ctre_sim")
-} | METHOD_NAMES
+def _method_order(method: str) -> tuple[object, ...]:
+    """Sort dense first, then as the paper's main table has it, then as `METHODS`."""
+    main = FIVE_METHODS.index(method) if method in FIVE_METHODS else len(FIVE_METHODS)
+    return not is_full(method), main, method_position(method)

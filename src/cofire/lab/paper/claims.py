@@ -9,9 +9,16 @@ from cofire.lab.experiments import Cell
 from cofire.lab.experiments.effect_sizes import mean_difference
 from cofire.lab.experiments.removal import CHECKPOINTS
 from cofire.lab.experiments.statistics import training_delay
-from cofire.lab.names import data_name
+from cofire.lab.names import data_name, is_full
 from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import EPSILONS, FIVE_METHODS, SIX, WIDTHS
+from cofire.lab.paper.items import (
+    EPSILONS,
+    FIVE_METHODS,
+    SIX,
+    VARIANTS,
+    WIDTHS,
+    is_ctre,
+)
 from cofire.lab.paper.tables import Cells
 from cofire.lab.table import Table, Value
 
@@ -49,7 +56,7 @@ class Evidence:
         epochs: int | None = None,
     ) -> Gathered | None:
         """A cell of the masked profile."""
-        eps = None if epsilon is None or method == "dense" else float(epsilon)
+        eps = None if epsilon is None or is_full(method) else float(epsilon)
         epochs = epochs or self.epochs
         cell = Cell(data, method, hidden, eps, epochs=epochs, options=options)
         return self.cells.get(cell)
@@ -82,7 +89,7 @@ class Evidence:
 def sparser_is_better(evidence: Evidence) -> Verdict:
     """On Madelon accuracy falls with density, for both variants of CTRE."""
     good, lines = 0, []
-    for method in ("ctre_seq", "ctre_sim"):
+    for method in VARIANTS:
         for hidden in WIDTHS:
             means = [evidence.mean("madelon", method, hidden, e) for e in EPSILONS]
             dense = evidence.mean("madelon", "dense", hidden)
@@ -115,7 +122,7 @@ def best_when_very_sparse(evidence: Evidence) -> Verdict:
                     continue
                 means = {m: float(g.percent.mean()) for m, g in own.items()}
                 best = max(means, key=lambda m: means[m])
-                good += best.startswith("ctre")
+                good += is_ctre(best)
                 places.append(f"{data_name(data)} n = {hidden} eps {epsilon:g}: {best}")
     return _share(
         good, len(places), f"{good} of {len(places)} cells ({'; '.join(places)})"
@@ -136,7 +143,7 @@ def lowest_delay(evidence: Evidence) -> Verdict:
             known = {m: d for m, d in delays.items() if d is not None}
             total += 1
             best = min(known.values())
-            good += best in {d for m, d in known.items() if m.startswith("ctre")}
+            good += best in {d for m, d in known.items() if is_ctre(m)}
     return _share(good, total, f"{good} of {total} cells (paper: 13 of 18)")
 
 
@@ -280,10 +287,7 @@ def as_good_as_dense(evidence: Evidence) -> Verdict:
         for hidden in WIDTHS:
             dense = evidence.get(data, "dense", hidden)
             for epsilon in EPSILONS:
-                own = [
-                    evidence.get(data, m, hidden, epsilon)
-                    for m in ("ctre_seq", "ctre_sim")
-                ]
+                own = [evidence.get(data, m, hidden, epsilon) for m in VARIANTS]
                 known = [g for g in own if g is not None]
                 if dense is None or not known or known[0].results[0].density > 0.015:
                     continue

@@ -7,7 +7,7 @@ import numpy as np
 
 from cofire.lab.experiments.ranks import friedman, nemenyi_critical_difference
 from cofire.lab.experiments.removal import CHECKPOINTS
-from cofire.lab.names import data_name
+from cofire.lab.names import data_name, method_name
 from cofire.lab.paper.cells import Gathered
 from cofire.lab.paper.tables import Cells
 from cofire.lab.report import plots
@@ -115,8 +115,8 @@ def removal(cells: Cells) -> Figures:
                 for name in found
             }
             if lines:
-                network = "Dense" if cell.method == "dense" else "SET"
-                panels.append(Panel(f"{network}, {epoch} epochs", lines))
+                title = f"{method_name(cell.method)}, {epoch} epochs"
+                panels.append(Panel(title, lines))
     return {"": plots.removal(panels)}
 
 

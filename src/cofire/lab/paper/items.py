@@ -17,7 +17,9 @@ from cofire.search import SIMILARITIES
 
 SIX = ("madelon", "isolet", "mnist", "fashion_mnist", "cifar10", "cifar100")
 FIVE = SIX[:5]
-FIVE_METHODS = ("snip", "rigl", "set", "ctre_seq", "ctre_sim")
+VARIANTS = ("ctre_seq", "ctre_sim")
+FIVE_METHODS = ("snip", "rigl", "set", *VARIANTS)
+"""Those of the main table, in its order."""
 WIDTHS = (100, 500, 1000)
 EPSILONS = (1, 5, 13)
 
@@ -58,13 +60,18 @@ class Block:
         return (with_similarity(run, self.similarity) for run in runs)
 
 
+def is_ctre(method: str) -> bool:
+    """Whether it is a variant of CTRE, and so grows by similarity."""
+    return issubclass(METHODS[method], CTRE)
+
+
 def with_similarity(run: Run, similarity: str) -> Run:
     """The run with this search in place of the exact one, if its method has a use.
 
     A run of SET is the same whatever CTRE searches by, and is not to be run twice. What
     the run's own options say stands.
     """
-    if similarity == "exact" or not issubclass(METHODS[run.method], CTRE):
+    if similarity == "exact" or not is_ctre(run.method):
         return run
     options = {"similarity": similarity} | json.loads(run.options)
     return replace(run, options=canonical(options))

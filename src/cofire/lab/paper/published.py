@@ -5,7 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from cofire.lab.names import DATA_NAMES, METHOD_NAMES
+from cofire.lab.names import DATA_NAMES, method_name
+from cofire.methods import METHODS
 
 FOLDER = Path(__file__).parent / "published"
 VARIANT_SEEDS, MAIN_SEEDS = 3, 15
@@ -64,8 +65,6 @@ def accuracies(file: str) -> dict[Place, Printed]:
     return found
 
 
-def _inverse(names: dict[str, str]) -> dict[str, str]:
-    return {printed: ours for ours, printed in names.items()}
-
-
-_DATA, _METHODS = _inverse(DATA_NAMES), _inverse(METHOD_NAMES)
+_DATA = {printed: ours for ours, printed in DATA_NAMES.items()}
+# Our own methods come last: no plug-in takes a name of the paper from them.
+_METHODS = {method_name(ours): ours for ours in reversed(METHODS.loaded())}

@@ -8,7 +8,7 @@ import numpy as np
 from cofire.data import CATALOG
 from cofire.lab.experiments import Run, Store
 from cofire.lab.experiments.statistics import Agreement, agreement, holm, near
-from cofire.lab.names import method_name
+from cofire.lab.names import is_full, method_name
 from cofire.lab.paper import published
 from cofire.lab.paper.cells import Gathered, gather
 from cofire.lab.paper.items import PAPER_ITEMS, Choice, Item
@@ -116,7 +116,7 @@ def set_like_table(cells: Cells, choice: Choice) -> Table:
         rows += [
             [item.name, method_name(method), *_set_like(column, own, ours)]
             for method, column in by_method.items()
-            if method not in (*published.MAIN, "dense")
+            if method not in published.MAIN and not is_full(method)
         ]
     return Table(
         "set-like",

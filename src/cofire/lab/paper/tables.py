@@ -19,10 +19,10 @@ from cofire.lab.experiments.statistics import (
     ks_test,
     training_delay,
 )
-from cofire.lab.names import data_name, method_name
+from cofire.lab.names import data_name, method_class, method_name
 from cofire.lab.paper import published
 from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import FIVE_METHODS, Item
+from cofire.lab.paper.items import FIVE_METHODS, VARIANTS, Item, is_ctre
 from cofire.lab.paper.published import Place, Printed
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
 
@@ -121,7 +121,7 @@ def density_table(cells: Cells) -> Table:
     seen = set()
     for cell, gathered in cells.items():
         where = Place(cell.data, "", cell.hidden, cell.epsilon)
-        if where in seen or cell.method == "snip":
+        if where in seen or _starts_full(cell.method):
             continue
         seen.add(where)
         result, theirs = gathered.results[0], printed.get(where)
@@ -148,6 +148,12 @@ def density_table(cells: Cells) -> Table:
         "a layer is full, the paper prints more connections than the network has.",
         digits_of={"eps": 0, "density %": 2},
     )
+
+
+def _starts_full(method: str) -> bool:
+    """Whether its number of connections is not the one that epsilon stands for."""
+    known = method_class(method)
+    return known is not None and known.starts_full
 
 
 def significance_table(cells: Cells, about: str) -> Table:
@@ -220,10 +226,10 @@ def _ctre(cells: Cells, cell: Cell) -> tuple[str, np.ndarray] | None:
     """The better variant in the same place: its printed name, its accuracies."""
     own = {
         method_name(m): cells[replace(cell, method=m)].percent
-        for m in ("ctre_seq", "ctre_sim")
+        for m in VARIANTS
         if replace(cell, method=m) in cells
     }
-    if len(own) < 2 or cell.method in ("ctre_seq", "ctre_sim"):
+    if len(own) < 2 or cell.method in VARIANTS:
         return None
     return better_variant(own)
 
@@ -252,7 +258,7 @@ def delay_table(cells: Cells, about: str) -> Table:
         )
         reached = {m: d for m, d in delays.items() if d is not None}
         best = min(reached.values())
-        lowest += any(m.startswith("ctre") and d == best for m, d in reached.items())
+        lowest += any(is_ctre(m) and d == best for m, d in reached.items())
         for method, delay in delays.items():
             theirs = printed.get(Place(data, method, hidden, epsilon))
             td = float(theirs["td_percent"] or "nan") if theirs else math.nan

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofire.lab.names import METHOD_NAMES
+from cofire.lab.names import method_position
 from cofire.persistence.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ WIDTH = 7.0  # inches: a page's text
 Dash = tuple[float, ...]
 SOLID: Dash = ()
 DASHED: Dash = (4, 1.5)
+LONG_DASHED: Dash = (8, 1.5)
 DOTTED: Dash = (1, 1)
 DASH_DOT: Dash = (5, 1.5, 1, 1.5)
 
@@ -41,6 +42,7 @@ class Stroke:
 # The palettes of Okabe and Ito (2008) and of Tol ("muted"), which the colour-blind can
 # tell apart. Methods that stand in one figure of the paper differ in colour and dashes.
 STROKES = {
+    "cofire": Stroke("#6A00A8", LONG_DASHED, "*"),
     "ctre_sim": Stroke("#D55E00", SOLID, "o"),
     "ctre_seq": Stroke("#0072B2", SOLID, "s"),
     "set": Stroke("#009E73", DASHED, "^"),
@@ -100,7 +102,9 @@ _SETTINGS = {
 
 
 def stroke_of(method: str) -> Stroke:
-    """The same for a method in all figures; one of another package gets a free one.
+    """Return the stroke of a method, the same in all figures.
+
+    A method of another package gets one that none of ours has.
 
     >>> stroke_of("set").colour
     '#009E73'
@@ -113,14 +117,12 @@ def stroke_of(method: str) -> Stroke:
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
-    """Each method once, in the order of tables and legends, unknown ones last.
+    """Return each method once, in the order of tables and legends, that of `METHODS`.
 
     >>> in_order(["mine", "set", "ctre_sim", "set"])
     ['ctre_sim', 'set', 'mine']
     """
-    known = list(METHOD_NAMES)
-    places = {name: known.index(name) for name in known}
-    return sorted(dict.fromkeys(methods), key=lambda m: places.get(m, len(known)))
+    return sorted(set(methods), key=method_position)
 
 
 def our_look() -> AbstractContextManager[Any]:

@@ -12,7 +12,7 @@ import cofire
 from cofire.data import CATALOG
 from cofire.lab.experiments import Cell, Result
 from cofire.lab.experiments.labels import data_titles, options_text
-from cofire.lab.names import DATA_NAMES, METHOD_NAMES, data_name, method_name
+from cofire.lab.names import DATA_NAMES, data_name, method_name, method_position
 from cofire.lab.report.look import in_order, stroke_of
 from cofire.lab.report.results_cells import by_cell, is_dense, task_of_cell
 from cofire.lab.report.results_curves import cell_curves, input_connections
@@ -58,7 +58,7 @@ def results_page(
     """Return the page as text."""
     plotly = _plotly()
     cells = dict(sorted(by_cell(results).items(), key=lambda item: _place(item[0])))
-    names = in_order(sorted({cell.method for cell in cells}))
+    names = in_order(cell.method for cell in cells)
     methods = {name: i for i, name in enumerate(names)}
     looks = [_method(name) for name in names]
     parts = {
@@ -176,14 +176,9 @@ def _place(cell: Cell) -> tuple[Any, ...]:
     order = list(DATA_NAMES)
     data = order.index(cell.data) if cell.data in order else len(order)
     epsilon = float("inf") if cell.epsilon is None else cell.epsilon
-    method = _place_of_method(cell.method)
+    method = method_position(cell.method)
     rest = cell.profile, cell.epochs, cell.split or 0, cell.options
     return data, cell.data, cell.hidden, epsilon, method, *rest
-
-
-def _place_of_method(name: str) -> tuple[int, str]:
-    order = list(METHOD_NAMES)
-    return (order.index(name) if name in order else len(order)), name
 
 
 def _place_of_run(result: Result) -> tuple[Any, ...]:

@@ -7,6 +7,7 @@ from html import escape
 from statistics import fmean, pstdev
 
 from cofire.lab.experiments import Cell, Result
+from cofire.lab.experiments.grid import keeps_last_epoch
 from cofire.lab.experiments.labels import options_text
 from cofire.lab.names import DATA_NAMES, data_name, method_name
 from cofire.lab.report.results_cells import (
@@ -30,8 +31,8 @@ def lead(cells: Cells) -> str:
     methods = {cell.method for cell in cells}
     kinds = {"classification": "the test accuracy", "regression": "R² of the test rows"}
     score = " or, for quantities, ".join(kinds[task] for task in sorted(tasks(cells)))
-    house = any(run.profile == "house" for run in runs)
-    last = " (profile house: at the last epoch)" if house else ""
+    names = sorted({run.profile for run in runs if keeps_last_epoch(run.profile)})
+    last = f" (profile {' and '.join(names)}: at the last epoch)" if names else ""
     return (
         f"{_counted(len(runs), 'run')} of {_counted(len(methods), 'method')} on "
         f"{_counted(n_data_sets(runs), 'data set')}, each with three hidden layers. A "
