@@ -1,4 +1,4 @@
-"""Finished runs, gathered by the cell of a table that they belong to."""
+"""Finished runs, grouped by the cell of a table that they belong to."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ import numpy as np
 from cofire.lab.experiments import Cell, Result, Run
 from cofire.lab.experiments.statistics import selected_so_far
 from cofire.lab.names import DATA_NAMES, is_full, method_position
-from cofire.lab.paper.items import FIVE_METHODS
+from cofire.lab.paper.blocks import FIVE_METHODS
 
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """The runs of a cell, by seed."""
+    """The finished runs of a cell, by seed."""
 
     cell: Cell
     results: Sequence[Result]
@@ -23,12 +23,18 @@ class Gathered:
         """Test accuracies in per cent."""
         return 100.0 * np.array([result.score for result in self.results])
 
-    @property
-    def seeds(self) -> list[int]:
-        return [result.run.seed for result in self.results]
+    def recorded(self, *curves: str) -> "Gathered | None":
+        """Keep the runs that have these curves: a run that was imported has none."""
+        kept = [
+            r for r in self.results if all(len(r.curves.get(c, ())) for c in curves)
+        ]
+        return Gathered(self.cell, kept) if kept else None
 
     def curves(self, name: str) -> np.ndarray:
-        """(seeds, epochs) of a curve; `selected_score`: test scores chosen so far."""
+        """Return a curve as (seeds, epochs).
+
+        selected_score: the test score of the epoch that validated best so far.
+        """
         if name != "selected_score":
             return np.array([result.curves[name] for result in self.results])
         return np.array(
@@ -39,8 +45,12 @@ class Gathered:
         )
 
 
-def gather(results: Iterable[Result], runs: Iterable[Run]) -> dict[Cell, Gathered]:
-    """What is there of the runs, in the order of the paper's tables."""
+Cells = dict[Cell, Gathered]
+"""In the order of the paper's tables."""
+
+
+def gather(results: Iterable[Result], runs: Iterable[Run]) -> Cells:
+    """Return the results of these runs by cell, in the order of the paper's tables."""
     wanted = set(runs)
     cells: dict[Cell, list[Result]] = {}
     for result in results:
@@ -55,7 +65,7 @@ def gather(results: Iterable[Result], runs: Iterable[Run]) -> dict[Cell, Gathere
 def _order(cell: Cell) -> tuple[object, ...]:
     data = list(DATA_NAMES)
     return (
-        (data.index(cell.data) if cell.data in data else len(data)),
+        data.index(cell.data) if cell.data in data else len(data),
         cell.data,
         cell.hidden,
         cell.epsilon or 0.0,

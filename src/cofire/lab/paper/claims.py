@@ -5,21 +5,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cofire.lab.experiments import Cell
+from cofire.lab.experiments import Cell, Store
 from cofire.lab.experiments.effect_sizes import mean_difference
 from cofire.lab.experiments.removal import CHECKPOINTS
 from cofire.lab.experiments.statistics import training_delay
 from cofire.lab.names import data_name, is_full
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import (
+from cofire.lab.paper.blocks import (
     EPSILONS,
     FIVE_METHODS,
     SIX,
     VARIANTS,
     WIDTHS,
+    Choice,
     is_ctre,
 )
-from cofire.lab.paper.tables import Cells
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Found, Overview
 from cofire.lab.table import Table, Value
 
 MISSING = "not tested"
@@ -41,7 +42,7 @@ def _share(good: int, all_of: int, figures: str) -> Verdict:
 
 
 class Evidence:
-    """Finished cells, asked for by what tells them apart in the paper."""
+    """Finished cells, looked up by what distinguishes them in the paper."""
 
     def __init__(self, cells: Cells, epochs: int = 500) -> None:
         self.cells, self.epochs = cells, epochs
@@ -54,15 +55,17 @@ class Evidence:
         epsilon: float | None = 1,
         options: str = "{}",
         epochs: int | None = None,
+        curves: Iterable[str] = (),
     ) -> Gathered | None:
-        """A cell of the masked profile."""
+        """Return a cell of the masked profile, of the runs that have these curves."""
         eps = None if epsilon is None or is_full(method) else float(epsilon)
         epochs = epochs or self.epochs
         cell = Cell(data, method, hidden, eps, epochs=epochs, options=options)
-        return self.cells.get(cell)
+        found = self.cells.get(cell)
+        return None if found is None else found.recorded(*curves)
 
     def mean(self, *where: object) -> float | None:
-        """Mean test accuracy of a cell in per cent."""
+        """Return the mean test accuracy of a cell in per cent."""
         found = self.get(*where)  # type: ignore[arg-type]
         return None if found is None else float(found.percent.mean())
 
@@ -73,7 +76,7 @@ class Evidence:
         b: str,
         epsilons: Iterable[float] = EPSILONS,
     ) -> list[tuple[str, Gathered, Gathered]]:
-        """Cells in which both methods were run."""
+        """Return the cells in which both methods were run."""
         found = []
         for name in data:
             for hidden in WIDTHS:
@@ -131,15 +134,16 @@ def best_when_very_sparse(evidence: Evidence) -> Verdict:
 
 def lowest_delay(evidence: Evidence) -> Verdict:
     """A CTRE variant has the lowest training delay at epsilon 1."""
-    good, total = 0, 0
+    good, total, scores = 0, 0, ("validation_score", "test_score")
     for data in SIX:
         for hidden in WIDTHS:
-            own = {m: evidence.get(data, m, hidden, 1) for m in FIVE_METHODS}
-            if any(g is None or not g.results[0].curves for g in own.values()):
+            found = {
+                m: evidence.get(data, m, hidden, 1, curves=scores) for m in FIVE_METHODS
+            }
+            own = {m: g.curves("selected_score") for m, g in found.items() if g}
+            if len(own) < len(found):
                 continue
-            delays = training_delay(
-                {m: g.curves("selected_score") for m, g in own.items() if g}
-            )
+            delays = training_delay(own)
             known = {m: d for m, d in delays.items() if d is not None}
             total += 1
             best = min(known.values())
@@ -200,14 +204,16 @@ def lth_is_like_set(evidence: Evidence) -> Verdict:
 def removal_holds(evidence: Evidence) -> Verdict:
     """The weakest 70 % may go, of the least similar only 30 %."""
     words, good, total = [], 0, 0
+    last = max(CHECKPOINTS)
     for method in ("dense", "set"):
-        found = evidence.get(
-            "mnist", method, 1000, 13, '{"study":"removal"}', max(CHECKPOINTS)
-        )
-        if found is None:
-            continue
         for score, share in (("magnitude", 70), ("cosine", 30)):
-            name = f"removal {max(CHECKPOINTS)} {score} ascending"
+            name = f"removal {last} {score} ascending"
+            found = evidence.get(
+                *("mnist", method, 1000, 13, '{"study":"removal"}', last),
+                curves=[name],
+            )
+            if found is None:
+                continue
             curve = 100 * found.curves(name).mean(axis=0)
             held = int(np.flatnonzero(curve >= curve[0] - 1)[-1])
             total += 1
@@ -222,8 +228,8 @@ def loss_stalls(evidence: Evidence) -> Verdict:
     for hidden in WIDTHS:
         falls = {}
         for method in ("ctre_wo_random", "ctre_seq", "ctre_sim"):
-            found = evidence.get("isolet", method, hidden, 1)
-            if found is not None and len(found.results[0].curves.get("test_loss", ())):
+            found = evidence.get("isolet", method, hidden, 1, curves=["test_loss"])
+            if found is not None:
                 loss = found.curves("test_loss").mean(axis=0)
                 if len(loss) > 200:
                     falls[method] = 100 * (1 - loss[-1] / loss[199])
@@ -263,13 +269,15 @@ def seq_beats_its_reverses(evidence: Evidence) -> Verdict:
 def rewiring_is_quiet(evidence: Evidence) -> Verdict:
     """A rewiring does not disturb the loss."""
     words, good, total = [], 0, 0
+    losses = "loss_before_rewiring", "loss_after_rewiring"
     for data in SIX:
         for method in ("set", "ctre_seq", "ctre_sim"):
-            found = evidence.get(data, method, 1000, 1, '{"study":"rewiring"}')
+            found = evidence.get(
+                *(data, method, 1000, 1, '{"study":"rewiring"}'), curves=losses
+            )
             if found is None:
                 continue
-            before = found.curves("loss_before_rewiring")[:, 1:]
-            after = found.curves("loss_after_rewiring")[:, 1:]
+            before, after = (found.curves(name)[:, 1:] for name in losses)
             rise = 100 * (after / before - 1)
             total += 1
             good += float(np.median(rise)) < 1
@@ -337,6 +345,20 @@ def claims_table(cells: Cells, about: str = "", epochs: int = 500) -> Table:
     )
     columns = ("claim", "verdict", "figures")
     return Table("claims", "The paper's claims", columns, rows, caption.strip())
+
+
+def claims_tables(found: Found) -> list[Table]:
+    """Return the table of claims, from runs of as many epochs as were chosen."""
+    return [claims_table(found.cells, found.about, found.choice.epochs_of(500))]
+
+
+@dataclass(frozen=True)
+class Claims(Overview):
+    """The overview of the claims: the screened search stands in for the exact one."""
+
+    def cells(self, store: Store, choice: Choice) -> Cells:
+        screened = super().cells(store, replace(choice, similarity="screened"))
+        return with_any_options(super().cells(store, choice) | screened)
 
 
 def with_any_options(cells: Cells) -> Cells:

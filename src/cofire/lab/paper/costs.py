@@ -6,18 +6,17 @@ import numpy as np
 
 from cofire.lab.experiments import Result
 from cofire.lab.names import data_name, method_name
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.figures import Figures
-from cofire.lab.paper.tables import Cells
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Figures, Found
 from cofire.lab.report import plots
 from cofire.lab.table import Table, Value
 from cofire.training.cost import training_multiply_adds
 
 
-def cost_table(cells: Cells, about: str) -> Table:
-    """Seconds and multiply-adds an epoch, for training, growth and evaluation."""
+def cost_tables(found: Found) -> list[Table]:
+    """Return seconds and multiply-adds per epoch of training, growth and evaluation."""
     rows: list[list[Value]] = []
-    for cell, gathered in cells.items():
+    for cell, gathered in found.cells.items():
         seconds, adds = _seconds(gathered), _multiply_adds(gathered)
         rows.append(
             [
@@ -29,7 +28,7 @@ def cost_table(cells: Cells, about: str) -> Table:
                 adds["growth"] / adds["training"],
             ]
         )
-    return Table(
+    table = Table(
         "cost",
         "What an epoch costs (appendix B, measured)",
         (
@@ -39,11 +38,12 @@ def cost_table(cells: Cells, about: str) -> Table:
             "growth / training, multiply-adds",
         ),
         rows,
-        f"{about} One run at a time; medians over the epochs. Evaluation is that of "
-        "the validation rows. A training step does three multiply-adds for each "
+        f"{found.about} One run at a time; medians over the epochs. Evaluation is that "
+        "of the validation rows. A training step does three multiply-adds for each "
         "connection and row; those of growth are counted by the search.",
         digits_of={"eps": 0, "growth / training": 2},
     )
+    return [table]
 
 
 def cost_figures(cells: Cells) -> Figures:

@@ -8,7 +8,7 @@ test row has a say in the choice.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ from cofire.lab.experiments.ranks import signed_rank
 from cofire.lab.experiments.statistics import holm
 from cofire.lab.experiments.store import run_of
 from cofire.lab.names import data_name, method_name
-from cofire.lab.paper.items import Choice, Item, with_similarity
+from cofire.lab.paper.blocks import Choice, with_similarity
+from cofire.lab.paper.item import Found, Item
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
 from cofire.persistence.values import canonical
 
@@ -91,8 +92,14 @@ class Fair(Item):
         yield self.runs(choice)
         yield self.fresh(choice, store.results(curves=()), diverged(store))
 
+    def later_runs(
+        self, choice: Choice, store: Store, done: Sequence[Result]
+    ) -> list[Run]:
+        """Return the fresh runs."""
+        return self.fresh(choice, done, diverged(store))
+
     def fresh(
-        self, choice: Choice, results: list[Result], hopeless: Collection[Run] = ()
+        self, choice: Choice, results: Sequence[Result], hopeless: Collection[Run] = ()
     ) -> list[Run]:
         """The runs that count, as far as trials have chosen their settings.
 
@@ -112,7 +119,7 @@ class Fair(Item):
         ]
 
     def _chosen(
-        self, choice: Choice, results: list[Result], hopeless: Collection[Run]
+        self, choice: Choice, results: Sequence[Result], hopeless: Collection[Run]
     ) -> dict[tuple[str, int, str, int], dict[str, Any]]:
         """The settings that validated best; ties keep the earlier trial."""
         scores = {result.run: result.validation_score for result in results}
@@ -192,8 +199,9 @@ def contestant(run: Run) -> str:
     return method_name(run.method)
 
 
-def fair_table(results: list[Result], about: str) -> Table:
-    """Per method: the paper's settings, those with another init, the chosen ones."""
+def fair_tables(found: Found) -> list[Table]:
+    """Compare the methods by the paper's settings, with another init, and as chosen."""
+    results = [one for gathered in found.cells.values() for one in gathered.results]
     groups: dict[tuple[str, int], dict[str, list[Result]]] = {}
     for result in results:
         key = result.run.data, result.run.hidden
@@ -234,21 +242,18 @@ def fair_table(results: list[Result], about: str) -> Table:
             "chosen: learning rate, drop fraction, init (by split)",
         ),
         rows,
-        f"{about} Test accuracy in per cent, mean ± population standard deviation: "
-        "with the paper's settings, these with weights drawn for a sparse network (a "
-        "run on each of five random splits), and with settings chosen among 20 trials "
-        "by the validation accuracy of the same split, tested with fresh seeds on the "
-        "five splits in turn. The difference to CTRE_sim is paired by split and seed, "
-        "with a t interval of 95 %; p is that of Wilcoxon's signed-rank test, "
-        "Holm-corrected over the table. Both take runs that share a split for "
-        "independent, so they are somewhat too sure.",
+        f"{found.about} Test accuracy in per cent, mean ± population standard "
+        "deviation: with the paper's settings, these with weights drawn for a sparse "
+        "network (a run on each of five random splits), and with settings chosen among "
+        "20 trials by the validation accuracy of the same split, tested with fresh "
+        "seeds on the five splits in turn. The difference to CTRE_sim is paired by "
+        "split and seed, with a t interval of 95 %; p is that of Wilcoxon's "
+        "signed-rank test, Holm-corrected over the table. Both take runs that share a "
+        "split for independent, so they are somewhat too sure.",
         digits_of={"p, Holm": 4},
     )
-    return with_best_bold(
-        table,
-        ["paper's settings", "sparse-aware init", "chosen settings"],
-        group=["data", "n"],
-    )
+    compared = ["paper's settings", "sparse-aware init", "chosen settings"]
+    return [with_best_bold(table, compared, group=["data", "n"])]
 
 
 def _order(key: tuple[str, int]) -> tuple[int, int]:
@@ -287,10 +292,3 @@ def _choices(results: list[Result]) -> str:
                 f"{options['init']}"
             )
     return "; ".join(found[split] for split in sorted(found))
-
-
-FAIR = Fair(
-    "fair",
-    "Every method with settings chosen for it (beyond the paper)",
-    scores_only=True,
-)

@@ -1,23 +1,16 @@
 """The paper's figures out of finished runs."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cofire.lab.experiments.ranks import friedman, nemenyi_critical_difference
 from cofire.lab.experiments.removal import CHECKPOINTS
 from cofire.lab.names import data_name, method_name
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.tables import Cells
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Figures
 from cofire.lab.report import plots
 from cofire.lab.report.plots import Line, Panel
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Figures = dict[str, "Figure"]
-"""By the ending of the file's name: "" for the figure itself."""
 
 X_AXES = {
     "": ("Epoch", lambda gathered: None),

@@ -12,9 +12,10 @@ from cofire.lab.experiments.grid import Cell
 from cofire.lab.experiments.statistics import holm, mean_and_spread, p_of_equal_means
 from cofire.lab.names import data_name, method_name
 from cofire.lab.paper import published
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import EPSILONS, WIDTHS, Block, Item
-from cofire.lab.paper.published import Place, Printed
+from cofire.lab.paper.blocks import EPSILONS, WIDTHS, Block
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Found
+from cofire.lab.paper.published import Printed, PrintedCell
 from cofire.lab.table import MeanSpread, Table, Value
 from cofire.topology.density import connections_per_layer
 
@@ -43,27 +44,21 @@ def _ours(
     )
 
 
-HOUSE = Item(
-    "house",
-    "The house method beside CTRE and SET (beyond the paper)",
-    (
-        _ours(TABULAR, hidden=WIDTHS, epsilon=EPSILONS),
-        _ours(IMAGES),
-        _ours(TEXT),
-        _ours((*TABULAR, *IMAGES, *TEXT), epsilon=(0.5,)),
-        _ours(TABULAR, RIVALS, hidden=WIDTHS),
-        _ours((*IMAGES, *TEXT), RIVALS),
-        _ours(IMAGES, epsilon=(13,)),
-        Block(TABULAR, RIVALS, 15),
-    ),
-    scores_only=True,
+BLOCKS = (
+    _ours(TABULAR, hidden=WIDTHS, epsilon=EPSILONS),
+    _ours(IMAGES),
+    _ours(TEXT),
+    _ours((*TABULAR, *IMAGES, *TEXT), epsilon=(0.5,)),
+    _ours(TABULAR, RIVALS, hidden=WIDTHS),
+    _ours((*IMAGES, *TEXT), RIVALS),
+    _ours(IMAGES, epsilon=(13,)),
+    Block(TABULAR, RIVALS, 15),
 )
 
-Cells = dict[Cell, Gathered]
 
-
-def house_tables(cells: Cells, about: str) -> list[Table]:
-    """Beside the best that the paper prints, and beside our own runs of its methods."""
+def house_tables(found: Found) -> list[Table]:
+    """Compare with the best that the paper prints, and with our runs of its methods."""
+    cells, about = found.cells, found.about
     return [_beside_paper(cells, about), _beside_rivals(cells, about)]
 
 
@@ -81,10 +76,10 @@ def best_printed(data: str, hidden: int, epsilon: float) -> tuple[str, Printed] 
     ('CTRE_w/oRandom (table 8)', Printed(mean=88.2, spread=0.6, seeds=3))
     """
     found = [
-        (f"{method_name(place.method)} (table {table})", printed)
-        for table, file in ((2, "results_main"), (8, "pure_sparse"))
-        for place, printed in published.accuracies(file).items()
-        if place == Place(data, place.method, hidden, epsilon)
+        (f"{method_name(cell.method)} (table {table})", printed)
+        for table, file in ((2, published.MAIN_TABLE), (8, published.SPARSE_TABLE))
+        for cell, printed in published.accuracies(file).items()
+        if cell == PrintedCell(data, cell.method, hidden, epsilon)
     ]
     # Of equal means that with more spread: it is the harder one to be above for sure.
     return max(found, key=lambda one: (one[1].mean, one[1].spread), default=None)

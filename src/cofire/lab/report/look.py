@@ -117,12 +117,12 @@ def stroke_of(method: str) -> Stroke:
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
-    """Return each method once, in the order of tables and legends, that of `METHODS`.
+    """Return each method once, in the order of `METHODS`, unknown ones last.
 
     >>> in_order(["mine", "set", "ctre_sim", "set"])
     ['ctre_sim', 'set', 'mine']
     """
-    return sorted(set(methods), key=method_position)
+    return sorted(dict.fromkeys(methods), key=lambda m: method_position(m)[0])
 
 
 def our_look() -> AbstractContextManager[Any]:

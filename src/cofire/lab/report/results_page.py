@@ -58,7 +58,7 @@ def results_page(
     """Return the page as text."""
     plotly = _plotly()
     cells = dict(sorted(by_cell(results).items(), key=lambda item: _place(item[0])))
-    names = in_order(cell.method for cell in cells)
+    names = in_order(sorted({cell.method for cell in cells}))
     methods = {name: i for i, name in enumerate(names)}
     looks = [_method(name) for name in names]
     parts = {
