@@ -20,36 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from cofire.lab.experiments import migrations
 from cofire.lab.experiments.grid import Run
-from cofire.lab.experiments.results import Outcome, Result
+from cofire.lab.experiments.results import COLUMNS, Outcome, Result
 from cofire.persistence.values import canonical
 
-APPLICATION = 0x636F6669  # "cofi": tells our files from other SQLite files
-VERSION = 1
 SILENCE = 90.0  # seconds without a sign of life after which a claim is void
-
-SCHEMA = f"""
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-    data TEXT NOT NULL, method TEXT NOT NULL, hidden INTEGER NOT NULL, epsilon REAL,
-    seed INTEGER NOT NULL, profile TEXT NOT NULL, epochs INTEGER NOT NULL,
-    split INTEGER, options TEXT NOT NULL,
-    status TEXT NOT NULL DEFAULT 'waiting'
-        CHECK (status IN ('waiting', 'running', 'done', 'failed')),
-    owner TEXT, alive REAL, finished TEXT,
-    score REAL, validation_score REAL, best_epoch INTEGER,
-    connections INTEGER, density REAL, seconds REAL,
-    cofire TEXT, machine TEXT, receipt TEXT, notes TEXT, error TEXT
-);
-CREATE INDEX runs_by_status ON runs (status);
--- A value an epoch (or, for `inputs`, a number an input): float32, little-endian.
-CREATE TABLE curves (
-    run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (run, name)
-) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
 
 RUN_FIELDS = tuple(f.name for f in fields(Run))
 
@@ -89,41 +65,71 @@ class Store:
         self._db.row_factory = sqlite3.Row
         try:
             self._open()
-        except sqlite3.OperationalError as error:
+        except BaseException as error:
             self._db.close()
-            raise StoreError(f"{self.path} cannot be used: {error}.") from None
-        except sqlite3.DatabaseError as error:
-            self._db.close()
-            raise StoreError(f"{self.path} is not a run store: {error}.") from None
-        except StoreError:
-            self._db.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise StoreError(f"{self.path} cannot be used: {error}.") from None
+            if isinstance(error, sqlite3.DatabaseError):
+                raise StoreError(f"{self.path} is not a run store: {error}.") from None
             raise
 
     def _open(self) -> None:
-        if self._identity() == (0, 0, 0):  # nothing there, and nobody's
+        if self._identity() == (0, 0, 0):  # an empty file, or a new one
             with self._transaction():
-                if self._identity() == (0, 0, 0):  # nobody was quicker
-                    for statement in SCHEMA.split(";\n"):
-                        self._db.execute(statement)
-        application, version, _ = self._identity()
-        if application != APPLICATION:
-            raise StoreError(
-                f"{self.path} is not a run store: it is another program's database."
-            )
-        if version > VERSION:
-            raise StoreError(
-                f"{self.path} was written by a newer cofire (schema {version}, "
-                f"this one knows {VERSION}): please update cofire."
-            )
+                if self._identity() == (0, 0, 0):  # no other process was quicker
+                    migrations.create(self._db)
+        if self._version() < migrations.latest_version():
+            self._migrate()
         self._db.execute("PRAGMA foreign_keys = ON")
         self._db.execute("PRAGMA synchronous = NORMAL")
-        # Readers then never wait for a writer. It needs the file for itself for a
-        # moment: where others have it, the next one to open it will see to that.
+        # Readers then never wait for a writer. The change needs exclusive access for a
+        # moment: if another process has the file open, the next one to open it tries.
         with suppress(sqlite3.OperationalError):
             self._db.execute("PRAGMA journal_mode = WAL")
 
+    def _version(self) -> int:
+        """Return the version of the file; refuse what this cofire cannot use."""
+        application, version, _ = self._identity()
+        if application != migrations.APPLICATION:
+            raise StoreError(
+                f"{self.path} is not a run store: it is another program's database."
+            )
+        if version > migrations.latest_version():
+            raise StoreError(
+                f"{self.path} was written by a newer cofire (schema {version}, "
+                f"this one knows {migrations.latest_version()}): please update cofire."
+            )
+        return version
+
+    def _migrate(self) -> None:
+        """Bring an older file up to date in one transaction, unless it is in use."""
+        latest = migrations.latest_version()
+        with self._transaction():
+            version = self._version()  # another process may have been quicker
+            if version == latest:
+                return
+            self._refuse_if_in_use(version)
+            try:
+                migrations.migrate(self._db, version)
+            except Exception as error:
+                raise StoreError(
+                    f"{self.path} could not be brought from schema {version} to "
+                    f"{latest}: {error}. The file is as it was."
+                ) from error
+
+    def _refuse_if_in_use(self, version: int) -> None:
+        """Keep the claims of others: an older cofire cannot write to a newer schema."""
+        claims = self._db.execute("SELECT * FROM runs WHERE status = 'running'")
+        owners = {claim["owner"] for claim in claims if not _is_void(claim)}
+        if owners:
+            raise StoreError(
+                f"{self.path} has the schema {version} of an older cofire, which is "
+                f"running its runs ({', '.join(sorted(owners))}, HOST:PROCESS): wait "
+                "until they are done, or stop it."
+            )
+
     def _identity(self) -> tuple[int, int, int]:
-        """Whose file it is, of which version, and how many tables and indices."""
+        """Return the file's application, its version, and how many tables it has."""
         application = self._db.execute("PRAGMA application_id").fetchone()[0]
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         count = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -216,7 +222,7 @@ class Store:
         from cofire import __version__
 
         values = {
-            **{name: getattr(outcome, name) for name in _FIGURES},
+            **{name: getattr(outcome, name) for name in COLUMNS},
             "status": "done",
             "finished": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
             "cofire": __version__,
@@ -240,7 +246,7 @@ class Store:
 
     def take_over(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write down finished runs of another store, without curves; all or none."""
-        names = (*_FIGURES, "finished", "cofire", "machine", "notes")
+        names = (*COLUMNS, "finished", "cofire", "machine", "notes")
         over = {"status": "done", "receipt": "{}", "owner": None, "error": None}
         with self._transaction():
             for row in rows:
@@ -297,7 +303,7 @@ class Store:
         for row in self.rows(status="done", **where):
             found.append(
                 Result(
-                    **{name: row[name] for name in _FIGURES},
+                    **{name: row[name] for name in COLUMNS},
                     curves=self.curves(row["id"], names),
                     receipt=json.loads(row["receipt"]),
                     notes=json.loads(row["notes"]),
@@ -329,16 +335,6 @@ class Store:
                 for i in ids
             ]
         return sum(gone)
-
-
-_FIGURES = (
-    "score",
-    "validation_score",
-    "best_epoch",
-    "connections",
-    "density",
-    "seconds",
-)
 
 
 def run_of(row: Mapping[str, Any]) -> Run:

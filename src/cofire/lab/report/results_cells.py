@@ -13,9 +13,9 @@ from cofire.lab.experiments.labels import (
     settings,
     subject,
 )
-from cofire.lab.experiments.results import task_of
+from cofire.lab.experiments.results import noted_task
 
-Cells = Mapping[Cell, Sequence[Result]]
+ResultsByCell = Mapping[Cell, Sequence[Result]]
 
 
 def by_cell(results: Sequence[Result]) -> dict[Cell, list[Result]]:
@@ -53,10 +53,10 @@ def is_dense(cell: Cell) -> bool:
 
 def task_of_cell(results: Sequence[Result]) -> str:
     """What the scores of a cell are of."""
-    return task_of(results[0].notes)
+    return noted_task(results[0].notes)
 
 
-def tasks(cells: Cells) -> set[str]:
+def tasks(cells: ResultsByCell) -> set[str]:
     """What the scores of a page are of."""
     return {task_of_cell(own) for own in cells.values()}
 
