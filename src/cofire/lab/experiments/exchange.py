@@ -1,4 +1,4 @@
-"""Runs to CSV and Parquet, and back."""
+"""Export runs to CSV and Parquet, and import them."""
 
 import csv
 import io

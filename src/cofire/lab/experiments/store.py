@@ -1,9 +1,9 @@
-"""The run store: one SQLite file with every run, its curves, and what it took.
+"""The run store: one SQLite file with every run, its curves, and what it needed.
 
 A run is waiting, running, done or failed. Several processes may share the file: each
 claims a run before starting it, and a claim counts while its owner gives signs of life.
-What a run brought is written in one transaction, so that a process may be killed at any
-moment and loses the runs in flight alone.
+The outcome of a run is written in one transaction: a process that is killed loses only
+the runs in progress.
 """
 
 import json
@@ -35,7 +35,7 @@ class StoreError(Exception):
 
 
 class Store:
-    """The runs of a file, which is made where there is none.
+    """The runs of a file; the file is created if it does not exist.
 
     >>> import tempfile
     >>> from cofire.lab.experiments.grid import Run
@@ -55,7 +55,7 @@ class Store:
                 f"there are no runs yet: {self.path} does not exist."
             )
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.RLock()  # signs of life come from a thread of their own
+        self._lock = threading.RLock()  # signs of life come from another thread
         try:
             self._db = sqlite3.connect(
                 self.path, timeout=60, isolation_level=None, check_same_thread=False
@@ -151,16 +151,16 @@ class Store:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:  # also an interrupt, even before the first statement
+            except BaseException:  # an interrupt too, even before the first statement
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
-    # ---- what is to be run ---------------------------------------------------------
+    # ---- what to run ---------------------------------------------------------------
 
     def add(self, runs: Iterable[Run]) -> None:
-        """Note runs as waiting; those that are there already stay as they are."""
+        """Add runs as waiting; those that the store has already stay as they are."""
         with self._transaction():
             self._add(runs)
 
@@ -173,9 +173,9 @@ class Store:
         )
 
     def claim(self, run: Run, *, again: bool = False) -> bool:
-        """Take a run that nobody has or had; `again`: one that failed, too.
+        """Claim a run that is waiting; with `again` also one that failed.
 
-        A run in flight whose owner is dead or has been silent is free.
+        A run in progress is free if its owner is dead or gave no sign of life for long.
         """
         with self._transaction():
             row = self._db.execute(
@@ -196,7 +196,7 @@ class Store:
         return free
 
     def give_sign_of_life(self) -> None:
-        """Say that the runs this process has claimed are still in flight."""
+        """Record that the runs claimed by this process are still in progress."""
         with self._transaction():
             self._db.execute(
                 "UPDATE runs SET alive = ? WHERE status = 'running' AND owner = ?",
@@ -204,7 +204,7 @@ class Store:
             )
 
     def give_back(self, runs: Iterable[Run]) -> None:
-        """Runs of this process that were broken off wait again."""
+        """Return interrupted runs of this process to the waiting ones."""
         with self._transaction():
             self._db.executemany(
                 "UPDATE runs SET status = 'waiting', owner = NULL "
@@ -212,12 +212,12 @@ class Store:
                 [(run.key, self.owner) for run in runs],
             )
 
-    # ---- what came of it -----------------------------------------------------------
+    # ---- outcomes ------------------------------------------------------------------
 
     def finish(self, run: Run, outcome: Outcome, machine: Mapping[str, Any]) -> None:
-        """Write down what a run brought, in one transaction.
+        """Write the outcome of a run in one transaction.
 
-        Also that of a run which was deleted, or taken for abandoned, meanwhile.
+        It is written even if the run was deleted, or taken for abandoned, meanwhile.
         """
         from cofire import __version__
 
@@ -245,7 +245,7 @@ class Store:
             )
 
     def take_over(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write down finished runs of another store, without curves; all or none."""
+        """Write finished runs of another store, without curves; all or none."""
         names = (*COLUMNS, "finished", "cofire", "machine", "notes")
         over = {"status": "done", "receipt": "{}", "owner": None, "error": None}
         with self._transaction():
@@ -255,7 +255,7 @@ class Store:
                 self._set(run, {name: row[name] for name in names} | over)
 
     def fail(self, run: Run, error: str) -> None:
-        """Write down why a run failed, unless another process has finished it."""
+        """Write why a run failed, unless another process has finished it."""
         with self._transaction():
             self._db.execute(
                 "UPDATE runs SET status = 'failed', error = ?, owner = NULL "
@@ -274,16 +274,16 @@ class Store:
     # ---- reading -------------------------------------------------------------------
 
     def counts(self) -> dict[str, int]:
-        """How many runs wait, run, are done, failed."""
+        """Count the runs that are waiting, running, done and failed."""
         found = dict(
             self._db.execute("SELECT status, count(*) FROM runs GROUP BY status")
         )
         return {s: found.get(s, 0) for s in ("waiting", "running", "done", "failed")}
 
     def rows(self, **where: Any) -> list[dict[str, Any]]:
-        """All that is noted of runs but their curves, by columns of the table `runs`.
+        """Return everything about runs except curves, chosen by columns of `runs`.
 
-        A list stands for any of its values, None for a column that has none.
+        A list stands for any of its values, None for a column without a value.
         """
         terms, values = ["1"], []
         for name, value in where.items():
@@ -297,7 +297,7 @@ class Store:
     def results(
         self, *, curves: Iterable[str] | None = None, **where: Any
     ) -> list[Result]:
-        """Finished runs; `curves` names those to read along, None reads all."""
+        """Return the finished runs with the curves of these names; None reads all."""
         names = None if curves is None else list(curves)
         found = []
         for row in self.rows(status="done", **where):
@@ -319,7 +319,7 @@ class Store:
     def curves(
         self, run_id: int, names: Iterable[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """The curves of a run, or those that are named."""
+        """Return the curves of a run, all or those of these names."""
         query = "SELECT name, content FROM curves WHERE run = ?"
         wanted = [] if names is None else list(names)
         if names is not None:
@@ -328,7 +328,7 @@ class Store:
         return {name: np.frombuffer(content, "<f4") for name, content in found}
 
     def delete(self, ids: Iterable[int]) -> int:
-        """Forget runs; returns how many there were."""
+        """Delete runs; return how many there were."""
         with self._transaction():
             gone = [
                 self._db.execute("DELETE FROM runs WHERE id = ?", (i,)).rowcount
@@ -338,12 +338,12 @@ class Store:
 
 
 def run_of(row: Mapping[str, Any]) -> Run:
-    """The run that a row of the table is about."""
+    """Return the run that a row of the table is about."""
     return Run(**{name: row[name] for name in RUN_FIELDS})
 
 
 def _is_void(claim: Mapping[str, Any]) -> bool:
-    """Whether the owner of a claim is dead, or has given no sign of life for long."""
+    """Whether the owner of a claim is dead, or gave no sign of life for long."""
     host, _, pid = (claim["owner"] or ":").rpartition(":")
     here = host == socket.gethostname() and os.name == "posix"
     if here and pid.isdigit() and int(pid) != os.getpid():

@@ -1,4 +1,4 @@
-"""The paper's claims, one by one, beside what our runs say."""
+"""The paper's claims, one by one, tested on our runs."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -28,13 +28,13 @@ MISSING = "not tested"
 
 @dataclass(frozen=True)
 class Verdict:
-    """holds, holds in part, does not hold, not tested; and the figures it rests on."""
+    """holds, holds in part, does not hold or not tested; and the numbers behind it."""
 
     word: str
     figures: str
 
 
-def _share(good: int, all_of: int, figures: str) -> Verdict:
+def _verdict(good: int, all_of: int, figures: str) -> Verdict:
     if all_of == 0:
         return Verdict(MISSING, "no run of it is done")
     word = "holds" if good == all_of else "holds in part" if good else "does not hold"
@@ -103,7 +103,7 @@ def sparser_is_better(evidence: Evidence) -> Verdict:
             good += falls
             shown = " > ".join(f"{m:.1f}" for m in known)
             lines.append(f"{method} n = {hidden}: {shown.replace(' > ', ', ')}")
-    return _share(
+    return _verdict(
         good,
         len(lines),
         f"sparsest is best in {good} of {len(lines)} (eps 1, 5, 13, dense as far as "
@@ -113,7 +113,7 @@ def sparser_is_better(evidence: Evidence) -> Verdict:
 
 def best_when_very_sparse(evidence: Evidence) -> Verdict:
     """Below 0.5 % density a CTRE variant has the best mean."""
-    good, places = 0, []
+    good, words = 0, []
     for data in SIX:
         for hidden in WIDTHS:
             for epsilon in EPSILONS:
@@ -126,9 +126,9 @@ def best_when_very_sparse(evidence: Evidence) -> Verdict:
                 means = {m: float(g.percent.mean()) for m, g in own.items()}
                 best = max(means, key=lambda m: means[m])
                 good += is_ctre(best)
-                places.append(f"{data_name(data)} n = {hidden} eps {epsilon:g}: {best}")
-    return _share(
-        good, len(places), f"{good} of {len(places)} cells ({'; '.join(places)})"
+                words.append(f"{data_name(data)} n = {hidden} eps {epsilon:g}: {best}")
+    return _verdict(
+        good, len(words), f"{good} of {len(words)} cells ({'; '.join(words)})"
     )
 
 
@@ -148,7 +148,7 @@ def lowest_delay(evidence: Evidence) -> Verdict:
             total += 1
             best = min(known.values())
             good += best in {d for m, d in known.items() if is_ctre(m)}
-    return _share(good, total, f"{good} of {total} cells (paper: 13 of 18)")
+    return _verdict(good, total, f"{good} of {total} cells (paper: 13 of 18)")
 
 
 def samples_lose_nothing(evidence: Evidence) -> Verdict:
@@ -165,7 +165,7 @@ def samples_lose_nothing(evidence: Evidence) -> Verdict:
             f"{method}: {np.mean(differences):+.2f} points in the mean of {len(pairs)} "
             f"cells, from {min(differences):+.1f} to {max(differences):+.1f}"
         )
-    return _share(
+    return _verdict(
         good, total, f"{'; '.join(words)}; lost less than a point in {good} of {total}"
     )
 
@@ -182,7 +182,7 @@ def hebb_is_worse(evidence: Evidence) -> Verdict:
             words.append(
                 f"{variant}, {label.removeprefix('Madelon ')}: {difference:+.1f}"
             )
-    return _share(good, total, f"worse in {good} of {total} ({'; '.join(words)})")
+    return _verdict(good, total, f"worse in {good} of {total} ({'; '.join(words)})")
 
 
 def lth_is_like_set(evidence: Evidence) -> Verdict:
@@ -194,7 +194,7 @@ def lth_is_like_set(evidence: Evidence) -> Verdict:
         f"{label}: {d:+.1f}"
         for (label, _, _), d in zip(pairs, differences, strict=True)
     ]
-    return _share(
+    return _verdict(
         good,
         len(pairs),
         f"within 3 points in {good} of {len(pairs)} ({'; '.join(words)})",
@@ -219,7 +219,7 @@ def removal_holds(evidence: Evidence) -> Verdict:
             total += 1
             good += abs(held - share) <= 15
             words.append(f"{method}: {score} holds (within a point) to {held} %")
-    return _share(good, total, "; ".join(words) + " (paper: 70 and 30 %)")
+    return _verdict(good, total, "; ".join(words) + " (paper: 70 and 30 %)")
 
 
 def loss_stalls(evidence: Evidence) -> Verdict:
@@ -241,7 +241,7 @@ def loss_stalls(evidence: Evidence) -> Verdict:
                 f"n = {hidden}: fall from epoch 200 to the last "
                 + ", ".join(f"{m} {f:.0f} %" for m, f in falls.items())
             )
-    return _share(
+    return _verdict(
         good,
         total,
         f"falls less than both others, which still fall, in {good} of {total} "
@@ -263,7 +263,7 @@ def seq_beats_its_reverses(evidence: Evidence) -> Verdict:
         words.append(
             f"{other}: better in {better} of {len(pairs)} ({'; '.join(cells)})"
         )
-    return _share(good, total, "; ".join(words))
+    return _verdict(good, total, "; ".join(words))
 
 
 def rewiring_is_quiet(evidence: Evidence) -> Verdict:
@@ -285,7 +285,7 @@ def rewiring_is_quiet(evidence: Evidence) -> Verdict:
                 f"{data_name(data)} {method}: median {np.median(rise):+.2f} %, 95th "
                 f"percentile {np.percentile(rise, 95):+.1f} %"
             )
-    return _share(good, total, f"rise of the training loss: {'; '.join(words)}")
+    return _verdict(good, total, f"rise of the training loss: {'; '.join(words)}")
 
 
 def as_good_as_dense(evidence: Evidence) -> Verdict:
@@ -307,7 +307,7 @@ def as_good_as_dense(evidence: Evidence) -> Verdict:
                 words.append(
                     f"{data_name(data)} n = {hidden} at {density}: {gap.value:+.1f}"
                 )
-    return _share(
+    return _verdict(
         good,
         total,
         f"no more than 2 points below in {good} of {total} ({'; '.join(words)})",
@@ -330,7 +330,7 @@ CLAIMS: dict[str, Callable[[Evidence], Verdict]] = {
 
 
 def claims_table(cells: Cells, about: str = "", epochs: int = 500) -> Table:
-    """One row a claim, from runs of so many epochs."""
+    """Return one row per claim, from runs of this many epochs."""
     evidence = Evidence(cells, epochs)
     rows: list[list[Value]] = []
     for claim, judge in CLAIMS.items():
@@ -362,7 +362,7 @@ class Claims(Overview):
 
 
 def with_any_options(cells: Cells) -> Cells:
-    """Cells that differ in the search alone count as one; the exact one comes first."""
+    """Use cells of the screened search where there is none of the exact search."""
     found = dict(cells)
     for cell, gathered in cells.items():
         if cell.options == '{"similarity":"screened"}':

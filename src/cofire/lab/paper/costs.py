@@ -1,4 +1,4 @@
-"""What an epoch costs, measured: the paper's appendix B with numbers."""
+"""The cost of an epoch, measured: the paper's appendix B with numbers."""
 
 import json
 
@@ -47,7 +47,7 @@ def cost_tables(found: Found) -> list[Table]:
 
 
 def cost_figures(cells: Cells) -> Figures:
-    """Stacked bars of both."""
+    """Draw stacked bars of seconds and of multiply-adds."""
     seconds: dict[str, dict[str, dict[str, float]]] = {}
     adds: dict[str, dict[str, dict[str, float]]] = {}
     for cell, gathered in cells.items():
@@ -62,7 +62,7 @@ def cost_figures(cells: Cells) -> Figures:
 
 
 def _name(gathered: Gathered) -> str:
-    """The method, and its search where it is not the exact one."""
+    """Return the method, and its search if it is not the exact one."""
     search = json.loads(gathered.cell.options).get("similarity")
     name = method_name(gathered.cell.method)
     return name if search is None else f"{name}, {search}"
@@ -80,7 +80,7 @@ def _seconds(gathered: Gathered) -> dict[str, float]:
 
 
 def _multiply_adds(gathered: Gathered) -> dict[str, float]:
-    """Of a middle epoch; what it took beyond training it took to grow."""
+    """Return the medians over epochs; what is not training is growth."""
     training = float(np.median([_of_training(r) for r in gathered.results]))
     total = float(np.median(gathered.curves("multiply_adds")[:, 1:]))
     return {"training": training, "growth": max(0.0, total - training)}
@@ -88,5 +88,5 @@ def _multiply_adds(gathered: Gathered) -> dict[str, float]:
 
 def _of_training(result: Result) -> float:
     rows = result.notes["rows_an_epoch"]
-    # As the curve has it, whose numbers are float32.
+    # Rounded as in the curve, whose numbers are float32.
     return float(np.float32(training_multiply_adds(result.connections, rows)))

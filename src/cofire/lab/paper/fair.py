@@ -1,10 +1,10 @@
-"""What an expert would object to: every method with settings chosen for it.
+"""A fairer comparison: every method with settings chosen for it.
 
-The paper gives all methods one learning rate, one drop fraction and one way to draw
-weights, which were not chosen for any of them, one split of the rows, and RigL new
-weights of 0. Here each method has 20 trials of these settings, chosen on validation
-rows, then fresh seeds; on five random splits, each with trials of its own, so that no
-test row has a say in the choice.
+The paper gives all methods the same learning rate, drop fraction and initial weights,
+which were not chosen for any of them, one split of the rows, and RigL new weights of 0.
+Here each method has 20 trials of these settings, chosen on validation rows, then fresh
+seeds; on five random splits, each with its own trials, so that no test row influences
+the choice.
 """
 
 import json
@@ -29,7 +29,7 @@ DATA = ("madelon", "isolet")
 EPSILON = 1.0
 N_TRIALS, N_SPLITS, N_SEEDS = 20, 5, 15
 FIRST_SEED = 100  # fresh: no trial has it
-# Method and its own options, by the name it has in the table.
+# Method and options, by the name in the table.
 CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "SNIP": ("snip", {}),
     "SNIP, global": ("snip", {"method_options": {"scope": "global"}}),
@@ -46,9 +46,9 @@ PAPERS = {"learning_rate_init": 0.01, "drop_fraction": 0.2, "init": "glorot"}
 
 
 def trials(n: int) -> list[dict[str, Any]]:
-    """Settings to try, the same for all methods.
+    """Return the settings to try, the same for all methods.
 
-    The first are the paper's, the second these with weights drawn for a sparse network.
+    The first are the paper's, the second the same with weights for a sparse network.
 
     >>> trials(2)[1]
     {'learning_rate_init': 0.01, 'drop_fraction': 0.2, 'init': 'sparse_aware'}
@@ -75,7 +75,7 @@ class Fair(Item):
         return True
 
     def runs(self, choice: Choice) -> list[Run]:
-        """The trials; the rest depends on what comes of them."""
+        """Return the trials; the other runs depend on their results."""
         if choice.epsilon is not None and EPSILON not in choice.epsilon:
             return []
         return [
@@ -101,10 +101,9 @@ class Fair(Item):
     def fresh(
         self, choice: Choice, results: Sequence[Result], hopeless: Collection[Run] = ()
     ) -> list[Run]:
-        """The runs that count, as far as trials have chosen their settings.
+        """Return the runs that count, as far as trials have chosen their settings.
 
-        hopeless: trials with which no network could be trained. They are not chosen,
-        and nobody waits for them.
+        hopeless: trials that diverged. They are not chosen, and not waited for.
         """
         best = self._chosen(choice, results, hopeless)
         n_splits = self._n_splits(choice)
@@ -121,7 +120,7 @@ class Fair(Item):
     def _chosen(
         self, choice: Choice, results: Sequence[Result], hopeless: Collection[Run]
     ) -> dict[tuple[str, int, str, int], dict[str, Any]]:
-        """The settings that validated best; ties keep the earlier trial."""
+        """Return the settings that validated best; of ties the earlier trial."""
         scores = {result.run: result.validation_score for result in results}
         best: dict[tuple[str, int, str, int], tuple[float, dict[str, Any]]] = {}
         incomplete = set()
@@ -181,13 +180,13 @@ class Fair(Item):
 
 
 def diverged(store: Store) -> set[Run]:
-    """The runs that failed because numbers grew beyond bounds; again they would."""
+    """Return the runs that failed by divergence: they would fail again."""
     failed = store.rows(status="failed")
     return {run_of(row) for row in failed if "DivergenceError" in row["error"]}
 
 
 def contestant(run: Run) -> str:
-    """The name that a run has in the table."""
+    """Return the name of a run in the table."""
     own = {
         name: value
         for name, value in json.loads(run.options).items()

@@ -1,4 +1,4 @@
-"""The proof of the house method: beside CTRE and SET, by settings fixed beforehand."""
+"""The test of the house method against CTRE and SET, with settings fixed beforehand."""
 
 from dataclasses import replace
 from typing import Any
@@ -26,7 +26,7 @@ OURS = "cofire"
 RIVALS = ("set", "ctre_seq", "ctre_sim")
 SIGNIFICANT = 0.05
 STANDARD: dict[str, Any] = {"scale": "standard"}
-FIRST_SEED = 15  # those before it were the first proof's, by other settings
+FIRST_SEED = 15  # the first test, with other settings, used those before
 
 
 def _ours(
@@ -35,7 +35,7 @@ def _ours(
     hidden: tuple[int, ...] = (1000,),
     epsilon: tuple[float, ...] = (1,),
 ) -> Block:
-    """Runs under our own protocol: standardised features, the last epoch's network."""
+    """Return runs by our own protocol: standardised features, the last network."""
     return Block(
         *(data, methods, 15, hidden, epsilon),
         profile="house",
@@ -62,15 +62,15 @@ def house_tables(found: Found) -> list[Table]:
     return [_beside_paper(cells, about), _beside_rivals(cells, about)]
 
 
-def _proven(cells: Cells) -> list[Gathered]:
+def _tested(cells: Cells) -> list[Gathered]:
     return [found for cell, found in cells.items() if cell.method not in RIVALS]
 
 
-# ---- the paper's figures -------------------------------------------------------------
+# ---- the paper's numbers -------------------------------------------------------------
 
 
 def best_printed(data: str, hidden: int, epsilon: float) -> tuple[str, Printed] | None:
-    """The paper's best sparse method of a cell in its two tables, and its figures.
+    """Return the paper's best sparse method of a cell in its two tables.
 
     >>> best_printed("madelon", 1000, 1.0)
     ('CTRE_w/oRandom (table 8)', Printed(mean=88.2, spread=0.6, seeds=3))
@@ -81,19 +81,19 @@ def best_printed(data: str, hidden: int, epsilon: float) -> tuple[str, Printed] 
         for cell, printed in published.accuracies(file).items()
         if cell == PrintedCell(data, cell.method, hidden, epsilon)
     ]
-    # Of equal means that with more spread: it is the harder one to be above for sure.
+    # Of equal means the one with more spread: to be clearly above it is harder.
     return max(found, key=lambda one: (one[1].mean, one[1].spread), default=None)
 
 
 def _beside_paper(cells: Cells, about: str) -> Table:
-    proven = _proven(cells)
+    tested = _tested(cells)
     printed = [
         best_printed(own.cell.data, own.cell.hidden, own.cell.epsilon or 0.0)
-        for own in proven
+        for own in tested
     ]
     differences = [
         None if best is None else float(own.percent.mean() - best[1].mean)
-        for own, best in zip(proven, printed, strict=True)
+        for own, best in zip(tested, printed, strict=True)
     ]
     welch, student = (
         holm(
@@ -101,7 +101,7 @@ def _beside_paper(cells: Cells, about: str) -> Table:
                 None
                 if best is None
                 else p_of_equal_means(own.percent, *best[1], equal_var=equal)
-                for own, best in zip(proven, printed, strict=True)
+                for own, best in zip(tested, printed, strict=True)
             ]
         )
         for equal in (False, True)
@@ -110,10 +110,10 @@ def _beside_paper(cells: Cells, about: str) -> Table:
     rows = [
         [*_own(own), *_theirs(best), *rest]
         for own, best, *rest in zip(
-            proven, printed, differences, welch, student, marks, strict=True
+            tested, printed, differences, welch, student, marks, strict=True
         )
     ]
-    tabular = [own.cell.data in TABULAR for own in proven]
+    tabular = [own.cell.data in TABULAR for own in tested]
     clear, by_student = (
         sum(
             t and _mark(d, p) == "above"
@@ -194,7 +194,7 @@ def _mark(difference: float | None, p: float | None) -> str | None:
 def _beside_rivals(cells: Cells, about: str) -> Table:
     rows: list[list[Value]] = []
     p_values: list[float | None] = []
-    for own in _proven(cells):
+    for own in _tested(cells):
         same = {m: cells.get(replace(own.cell, method=m)) for m in RIVALS}
         papers = {m: cells.get(_by_the_paper(own.cell, m)) for m in RIVALS}
         others = [*same.values(), *papers.values()]
@@ -255,9 +255,9 @@ def _mean(own: Gathered | None) -> Value:
 
 
 def logistic_regression(data: str) -> float | None:
-    """Its test accuracy in per cent, for text that is on this machine.
+    """Return its test accuracy in per cent, for text data on this machine.
 
-    Features have the paper's scale or are standardised, whichever is better for it.
+    Features have the paper's scale or are standardised, whichever is better.
     """
     if data not in TEXT:
         return None

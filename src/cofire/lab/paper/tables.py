@@ -1,4 +1,4 @@
-"""The paper's tables out of finished runs, its own figures beside them."""
+"""The paper's tables from finished runs, beside the numbers that it prints."""
 
 import math
 from collections import Counter
@@ -95,7 +95,7 @@ def main_tables(found: Found) -> list[Table]:
 
 
 def _is_best(where: PrintedCell, printed: dict[PrintedCell, Printed]) -> bool:
-    """Whether the paper prints none better there, of methods run here or not."""
+    """Whether the paper prints no better mean there, of any method."""
     rivals = (
         p.mean for w, p in printed.items() if w._replace(method=where.method) == where
     )
@@ -107,7 +107,7 @@ def _beside(gathered: Gathered, theirs: Printed | None) -> Agreement | None:
 
 
 def tally(marks: Iterable[str]) -> str:
-    """How many cells agree.
+    """Say how many cells agree.
 
     >>> tally(["agrees", "above", "agrees"])
     '2 of 3 cells agree, 1 above, 0 below.'
@@ -120,7 +120,7 @@ def tally(marks: Iterable[str]) -> str:
 
 
 def density_table(cells: Cells) -> Table:
-    """Connections and density, ours as they are, the paper's as printed."""
+    """Return connections and density, ours and those that the paper prints."""
     printed = {published.cell_of(row): row for row in published.rows("density")}
     rows: list[list[Value]] = []
     seen = set()
@@ -156,7 +156,7 @@ def density_table(cells: Cells) -> Table:
 
 
 def _starts_full(method: str) -> bool:
-    """Whether its number of connections is not the one that epsilon stands for."""
+    """Whether `begin` chooses the connections; then their number may differ."""
     known = method_class(method)
     return known is not None and known.starts_full
 
@@ -223,14 +223,14 @@ def significance_tables(found: Found) -> list[Table]:
 
 
 def _decision(test: KSTest) -> str | None:
-    """As the paper has it, or none where there is nothing to decide."""
+    """Return the decision in the paper's words; None if so few seeds cannot reject."""
     if not test.can_reject:
         return None
     return "Reject" if test.rejected else "True"
 
 
 def _ctre(cells: Cells, cell: Cell) -> tuple[str, np.ndarray] | None:
-    """The better variant in the same place: its printed name, its accuracies."""
+    """Return the better variant of the same size: its print name and accuracies."""
     own = {
         method_name(m): cells[replace(cell, method=m)].percent
         for m in VARIANTS
@@ -253,7 +253,7 @@ def delay_tables(found: Found) -> list[Table]:
     for cell, gathered in found.cells.items():
         key = cell.data, cell.hidden, cell.epsilon
         groups.setdefault(key, {})[cell.method] = gathered
-    # The best of the five is the measure: without one of them there is none.
+    # The reference is the best of the five: all of them must be there.
     complete = {
         key: own for key, own in groups.items() if set(FIVE_METHODS) <= set(own)
     }

@@ -1,4 +1,4 @@
-"""How every figure looks: a colour and a line for each method, paper size, files."""
+"""How figures look: a colour and a line for each method, size, files."""
 
 import io
 import zlib
@@ -34,13 +34,13 @@ class Stroke:
 
     @property
     def line(self) -> dict[str, Any]:
-        """What matplotlib is told to draw the line with."""
+        """Return the arguments with which matplotlib draws the line."""
         style = (0, self.dashes) if self.dashes else "solid"
         return {"color": self.colour, "linestyle": style}
 
 
-# The palettes of Okabe and Ito (2008) and of Tol ("muted"), which the colour-blind can
-# tell apart. Methods that stand in one figure of the paper differ in colour and dashes.
+# The palettes of Okabe and Ito (2008) and of Tol ("muted"), which colour-blind readers
+# can tell apart. Methods in one figure of the paper differ in colour and dashes.
 STROKES = {
     "cofire": Stroke("#6A00A8", LONG_DASHED, "*"),
     "ctre_sim": Stroke("#D55E00", SOLID, "o"),
@@ -63,8 +63,8 @@ STROKES = {
 }
 _OTHERS = ("#5E4C1F", "#4477AA", "#999999", "#228833", "#EE6677")
 
-# What a figure's parts look like; all else is matplotlib's default, whatever the user's
-# own settings are: equal data give equal files everywhere.
+# Everything else is matplotlib's default, whatever the user's own settings are: equal
+# data give equal files everywhere.
 _SETTINGS = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -126,14 +126,14 @@ def in_order(methods: Iterable[str]) -> list[str]:
 
 
 def our_look() -> AbstractContextManager[Any]:
-    """Draw within this."""
+    """Return the context to draw in."""
     from matplotlib import style
 
     return style.context(["default", _SETTINGS])
 
 
 def save_figure(figure: "Figure", folder: Path | str, name: str) -> list[Path]:
-    """Write NAME.png (150 dots an inch) and NAME.svg; equal figures, equal bytes."""
+    """Write NAME.png (150 dpi) and NAME.svg; equal figures give equal bytes."""
     from matplotlib import rc_context
 
     written = []
@@ -142,7 +142,7 @@ def save_figure(figure: "Figure", folder: Path | str, name: str) -> list[Path]:
         ("svg", {"Date": None, "Creator": None}),
     ]:
         content = io.BytesIO()
-        # The salt names the parts of an SVG file; without one they are random.
+        # Ids in an SVG file depend on the salt; without one they are random.
         with our_look(), rc_context({"svg.hashsalt": name}):
             figure.savefig(content, format=ending, dpi=150, metadata=metadata)
         written.append(Path(folder) / f"{name}.{ending}")

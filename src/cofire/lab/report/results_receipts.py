@@ -80,7 +80,7 @@ def receipts(
 
 
 def machine_text(machine: Mapping[str, Any]) -> str:
-    """What seconds depend on; the name of the host stays out of a page that travels."""
+    """Describe a machine, without the host's name: the page may be published."""
     parts = [
         machine.get("cpu"),
         machine.get("device"),

@@ -28,7 +28,7 @@ Show = Callable[[Cell, Sequence[Result]], Shown]
 
 
 def lead(cells: ResultsByCell) -> str:
-    """One sentence on what there is, one on what a score is."""
+    """Say in one sentence what was run, and in one what a score is."""
     if not cells:
         return "No run has finished yet."
     runs = [result.run for own in cells.values() for result in own]
@@ -46,7 +46,7 @@ def lead(cells: ResultsByCell) -> str:
 
 
 def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
-    """How much was run, by what, on what."""
+    """Return the numbers of runs, methods and so on, the versions and the machines."""
     seeds = [len(own) for own in cells.values()] or [0]
     hours = sum(result.seconds for result in results) / 3600
     versions = Counter(result.cofire for result in results)
@@ -65,8 +65,8 @@ def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
         for name, value in counts.items()
     )
     origins = {
-        "cofire": _shares(versions),
-        "machines": _shares(machines),
+        "cofire": _with_counts(versions),
+        "machines": _with_counts(machines),
         "finished": " to ".join(dict.fromkeys(days[:1] + days[-1:])) or MISSING,
     }
     lines = "".join(
@@ -75,7 +75,7 @@ def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
     return f'<dl class="tiles">{tiles}</dl><dl class="origins">{lines}</dl>'
 
 
-def _shares(counts: Counter[str]) -> str:
+def _with_counts(counts: Counter[str]) -> str:
     if len(counts) == 1:
         return escape(next(iter(counts)) or MISSING)
     return "<br>".join(
@@ -85,7 +85,7 @@ def _shares(counts: Counter[str]) -> str:
 
 
 def missing_list(missing: Sequence[str]) -> str:
-    """What has not been run yet; folded where it is much."""
+    """List what has not been run yet, folded if it is long."""
     if not missing:
         return ""
     items = "".join(f"<li>{escape(line)}</li>" for line in missing)
@@ -178,13 +178,13 @@ def cell_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
 
 
 def rows_text(cell: Cell) -> str:
-    """How often which rows were learnt from."""
+    """Return the epochs, and the split if it is not the paper's."""
     part = "" if cell.split is None else f", split {cell.split}"
     return f"{cell.epochs} epochs{part}"
 
 
 def _conditions(cell: Cell) -> str:
-    """What runs must have in common for their scores to be compared."""
+    """Return what runs must share so that their scores can be compared."""
     if cell.split is not None:
         rows = f"random split {cell.split}"
     else:
@@ -193,7 +193,7 @@ def _conditions(cell: Cell) -> str:
 
 
 def _score_column(cells: ResultsByCell) -> str:
-    """What a column of scores is called; where kinds are mixed, cells say it."""
+    """Return the heading of the scores; if tasks are mixed, each cell names its own."""
     kinds = tasks(cells) or {"classification"}
     return SCORES[kinds.pop()] if len(kinds) == 1 else "score"
 
@@ -214,7 +214,7 @@ def _epsilon(cell: Cell) -> Shown:
 
 
 def _score(results: Sequence[Result], column: str) -> Shown:
-    """Mean and spread, in per cent or as R²; named where the column does not."""
+    """Show mean and spread, in per cent or as R²; named if the column mixes both."""
     is_share = task_of_cell(results) == "classification"
     unit, form = (100, ".1f") if is_share else (1, ".3f")
     scores = [unit * result.score for result in results]
