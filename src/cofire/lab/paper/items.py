@@ -7,6 +7,7 @@ from cofire.lab.experiments.removal import CHECKPOINTS
 from cofire.lab.paper import (
     claims,
     costs,
+    details,
     fair,
     figures,
     house,
@@ -240,6 +241,13 @@ _OVERVIEWS = (
     ),
 )
 _BEYOND = (
+    details.Details(
+        "details",
+        "CTRE with single details of the authors' program (beyond the paper)",
+        details.BLOCKS,
+        tables=details.details_tables,
+        scores_only=True,
+    ),
     fair.Fair(
         "fair",
         "Every method with settings chosen for it (beyond the paper)",
