@@ -19,7 +19,7 @@ SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow reliability fuzz coverage mutate lint format bench sanitize \
+.PHONY: help demo test test-slow reliability fuzz coverage mutate golden lint format bench sanitize \
   sanitize-memory sanitize-threads clean toolchain
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "make fuzz         fuzz the reading of model files (RUNS=1000000)"
 	@echo "make coverage     how much of the Python code the tests run"
 	@echo "make mutate       small mistakes in the code: do the tests find them?"
+	@echo "make golden       renew the stored bits of models and proofs, after a change of them"
 	@echo "make lint         ruff, mypy, and which package imports which"
 	@echo "make format       ruff and, where it is installed, clang-format"
 	@echo "make bench        speed beside other libraries on this machine"
@@ -54,14 +55,14 @@ test-slow: .venv-test/ready
 reliability: .venv-test/ready
 	COFIRE_FIGURES=docs/results/reliability.json \
 	.venv-test/bin/python -m pytest -m slow --timeout=14400 tests/reliability $(ARGS)
-	.venv-test/bin/python tests/reliability/figures.py
+	PYTHONPATH=tests .venv-test/bin/python -m helpers.reliability.figures
 
 # Coverage-guided, by Atheris; the number of executions into docs/reliability.md too.
 RUNS ?= 1000000
 fuzz: .venv-fuzz/ready
-	COFIRE_FIGURES=docs/results/reliability.json \
-	.venv-fuzz/bin/python tests/reliability/fuzz_loader.py $(RUNS)
-	.venv-fuzz/bin/python tests/reliability/figures.py
+	COFIRE_FIGURES=docs/results/reliability.json PYTHONPATH=tests \
+	.venv-fuzz/bin/python -m helpers.reliability.fuzz_loader $(RUNS)
+	PYTHONPATH=tests .venv-fuzz/bin/python -m helpers.reliability.figures
 
 # Lines and branches, those of child processes included.
 coverage: .venv-test/ready
@@ -69,9 +70,13 @@ coverage: .venv-test/ready
 	  --cov=cofire --cov-branch --cov-report=term --cov-fail-under=95 ./tests $(ARGS)
 
 mutate: .venv-test/ready
-	COFIRE_FIGURES=docs/results/reliability.json \
-	nice .venv-test/bin/python tests/reliability/mutate.py $(ARGS)
-	.venv-test/bin/python tests/reliability/figures.py
+	COFIRE_FIGURES=docs/results/reliability.json PYTHONPATH=tests \
+	nice .venv-test/bin/python -m helpers.mutation.mutate $(ARGS)
+	PYTHONPATH=tests .venv-test/bin/python -m helpers.reliability.figures
+
+# Where the machine lacks a SIMD level, what is stored of it is kept.
+golden: .venv-test/ready
+	PYTHONPATH=tests .venv-test/bin/python tests/golden/make.py $(ARGS)
 
 lint: .venv-test/ready
 	.venv-test/bin/ruff check .
@@ -98,8 +103,7 @@ sanitize-memory: .venv-sanitize/ready
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 	.venv-sanitize/bin/python $(SANITIZED) \
-	  $(wildcard tests/test_engine*.py tests/test_search*.py tests/test_correlations.py tests/test_gradients.py \
-	  tests/test_augmentation.py tests/test_input_dropout.py tests/test_label_smoothing.py) $(ARGS)
+	  tests/engine tests/estimators/test_label_smoothing.py $(ARGS)
 
 # The tests with several threads, but not those that measure time or memory. A race ends
 # the run with status 66 and is printed. NumPy's threads are not ours to judge.
@@ -108,8 +112,8 @@ sanitize-threads: .venv-sanitize-threads/ready
 	TSAN_OPTIONS="suppressions=$(CURDIR)/tests/native/tsan.supp exitcode=66" OPENBLAS_NUM_THREADS=1 \
 	.venv-sanitize-threads/bin/python $(SANITIZED) --timeout=1800 \
 	  -k "not interrupt and not peak and not memory" \
-	  tests/test_engine_threads.py tests/test_search.py tests/test_similarity.py tests/test_correlations.py \
-	  tests/test_augmentation.py tests/reliability/test_concurrent_predict.py $(ARGS)
+	  tests/engine/test_threads.py $(wildcard tests/engine/test_search*.py) tests/search \
+	  tests/engine/test_augmentation.py tests/reliability/test_concurrent_predict.py $(ARGS)
 
 clean:
 	rm -rf .venv .venv-build .venv-test .venv-fuzz .venv-bench .venv-sanitize* build dist

@@ -21,7 +21,7 @@ from cofire.callbacks import (
 )
 from cofire.methods.ctre.ablations import CTREWithoutRandom
 from cofire.methods.ctre.sequential import CTRESequential
-from estimator_cases import (
+from helpers.estimator_cases import (
     ESTIMATORS,
     Snapshots,
     classes,
@@ -32,6 +32,7 @@ from estimator_cases import (
     same_training,
     small,
 )
+from helpers.needs import needs_package
 
 
 class Diary(Callback):
@@ -281,7 +282,7 @@ def test_two_fits_may_show_themselves_at_once(capsys):
 
 @pytest.fixture
 def theirs():
-    return pytest.importorskip("sklearn.callback")
+    return needs_package("sklearn.callback", "pip install 'scikit-learn>=1.9'")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from cofire import METHODS, SparseMLPClassifier, profiles
 from cofire.estimators.plan import make_plan
-from estimator_cases import classes
+from helpers.estimator_cases import classes
 
 PROFILES = (profiles.MASKED, profiles.SPARSE)
 

@@ -1,21 +1,10 @@
 """The README's Python blocks run as printed, in order, in one namespace."""
 
-import re
 from pathlib import Path
 
+from helpers.markdown import python_blocks
+
 README = Path(__file__).parents[1] / "README.md"
-
-
-def python_blocks(text):
-    """Yield each ```python block behind as many empty lines as stand before it.
-
-    So a traceback names the line of the README.
-
-    >>> list(python_blocks("Look:\\n```python\\n1 + 1\\n```\\n"))
-    ['\\n\\n1 + 1\\n']
-    """
-    for found in re.finditer(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        yield "\n" * text.count("\n", 0, found.start(1)) + found[1]
 
 
 def test_the_readme_has_code_and_it_runs(tmp_path, monkeypatch):

@@ -32,7 +32,7 @@ from cofire.methods.set import SET
 from cofire.persistence import atomic
 from cofire.persistence import model_file as container
 from cofire.saving import save
-from estimator_cases import METHODS_ALONE
+from helpers.estimator_cases import METHODS_ALONE
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 7)).astype(np.float32)

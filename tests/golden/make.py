@@ -1,16 +1,17 @@
-"""Write the golden models: small files of this version, and what they predict.
+"""Write the golden models, and renew the bits that are known of them: `make golden`.
 
-    python tests/golden/make.py [NAME ...]     all that are missing, or these anew
+    make golden                   models that are missing, and the bits of all
+    make golden ARGS="NAME ..."   these models again as well
 
-Whoever reads model files later must read these too, and predict the same bits
-(tests/test_golden.py). So a file is never written again without need: a new option gets
-a new file. Everything but the models stands in expected.json, floats in hexadecimal.
-Bits are those of a SIMD level: with fused multiply-adds they are others than without.
-The machine must have all of LEVELS.
+If you read model files later, you must read these too, and predict the same bits
+(test_golden.py). So do not write a model again without need: a new option gets a new
+file. Everything but the models is in expected.json, floats in hexadecimal. Bits are
+those of a SIMD level, for fused multiply-adds round differently. Of a level that this
+machine lacks, the stored bits are kept. The hashes KNOWN in diagnostics/proofs.py are
+renewed in the same way.
 """
 
 import json
-import os
 import subprocess
 import sys
 import tomllib
@@ -23,15 +24,17 @@ import scipy.sparse
 import cofire
 from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
 from cofire.callbacks import Callback
+from cofire.diagnostics.proofs import KNOWN
 from cofire.methods.cofire import Cofire
 from cofire.methods.ctre.simultaneous import CTRESimultaneous
 from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
 from cofire.search import Exact, Linear, Screened
+from helpers import processes, simd
 
 FOLDER = Path(__file__).parent
 EXPECTED = FOLDER / "expected.json"
-LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
+PROOFS = FOLDER.parents[1] / "src" / "cofire" / "diagnostics" / "proofs.py"
 
 draw = np.random.default_rng(20)
 X = draw.standard_normal((60, 6)).astype(np.float32)
@@ -84,9 +87,6 @@ MODELS = {
     "two-outputs": lambda: regressor(3 * X[:, :2] + 100, solver="adam"),
     # how
     "adam": lambda: classifier(solver="adam", learning_rate="cosine"),
-    "plain-sgd": lambda: classifier(
-        nesterovs_momentum=False, momentum=0.5, decoupled_decay=True, method="set"
-    ),
     "tanh-rigl": lambda: classifier(activation="tanh", method="rigl"),
     "leaky-snip": lambda: classifier(activation="leaky_relu", method="snip"),
     "identity-dense": lambda: classifier(activation="identity", method="dense"),
@@ -131,6 +131,9 @@ MODELS = {
     "preprocessing": lambda: classifier(BINARY, method="static"),
 }
 
+# Models of parameters that are gone: nobody can write them again.
+OLD = {"plain-sgd": "decoupled_decay"}
+
 
 def hexadecimal(array: np.ndarray) -> list:
     """Nested lists of floats as text that loses nothing."""
@@ -153,15 +156,16 @@ def outputs() -> dict[str, list]:
     return found
 
 
-def outputs_at(level: str) -> dict[str, list]:
+def said_at(level: str, *arguments: str) -> str:
+    """What a Python program says at a SIMD level."""
     child = subprocess.run(
-        [sys.executable, __file__, "--outputs"],
-        env=os.environ | {"COFIRE_SIMD": level},
-        capture_output=True,
+        [sys.executable, *arguments],
+        env=processes.environment(COFIRE_SIMD=level),
+        stdout=subprocess.PIPE,
         text=True,
         check=True,
     )
-    return json.loads(child.stdout)
+    return child.stdout
 
 
 def plain(model) -> dict:
@@ -181,23 +185,65 @@ def plain(model) -> dict:
     }
 
 
-def main(names: list[str]) -> None:
+def write_models(kept: dict, names: list[str]) -> None:
+    """Write these models, and those that are missing; forget what was known of them."""
     project = tomllib.loads((FOLDER.parents[1] / "pyproject.toml").read_text())
     # This tree need not be installed, and then would not know its version.
     saving.__version__ = project["project"]["version"]
-    kept = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {"models": {}}
     for name, make in MODELS.items():
         path = FOLDER / f"{name}.cofire"
         if name in names or not path.exists():
             extra = {"columns": ["a", "ß"]} if name == "preprocessing" else None
             saving.save(make(), path, preprocessing=extra)
-            kept["models"][name] = plain(cofire.load(path))
-            names = [*names, name]
+            kept["models"][name] = plain(cofire.load(path)) | {"outputs": {}}
+            say(f"{name}: written")
+
+
+def renew_bits(kept: dict, level: str) -> None:
+    """Take what all models say at a SIMD level into what is kept."""
+    changed = []
+    for name, values in json.loads(said_at(level, __file__, "--outputs")).items():
+        bits = kept["models"][name]["outputs"]
+        if bits.get(level) != values:
+            changed.append(name)
+        bits[level] = values
+    say(f"{level}: {', '.join(changed) or 'no model'} changed")
+
+
+def renew_hash(level: str) -> None:
+    """Write the hash of a SIMD level where diagnostics/proofs.py keeps it."""
+    found = said_at(level, "-m", "cofire.diagnostics.proofs", "here").strip()
+    if found != KNOWN[level]:
+        text = PROOFS.read_text()
+        assert KNOWN[level] in text, f"{PROOFS} is not what was imported"
+        PROOFS.write_text(text.replace(KNOWN[level], found))
+        say(f"{level}: another hash in {PROOFS.name}")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+
+
+def main(names: list[str]) -> None:
+    for name in set(names) & OLD.keys():
+        sys.exit(f"{name} cannot be written again: there is no {OLD[name]} any more")
+    unknown = [name for name in names if name not in MODELS]
+    if unknown:
+        sys.exit(f"no such model: {', '.join(unknown)}. Known: {', '.join(MODELS)}")
+    kept = json.loads(EXPECTED.read_text()) if EXPECTED.exists() else {"models": {}}
+    write_models(kept, names)
     kept["X"] = hexadecimal(PROBE)
-    for level in LEVELS:
-        for name, values in outputs_at(level).items():
-            if name in names:
-                kept["models"][name].setdefault("outputs", {})[level] = values
+    for level in simd.LEVELS:
+        if simd.machine_has(level):
+            renew_bits(kept, level)
+            renew_hash(level)
+        else:
+            lacking = [
+                n for n, m in kept["models"].items() if level not in m["outputs"]
+            ]
+            say(f"{level}: this machine lacks it; what is stored is kept unchanged")
+            if lacking:
+                say(f"  nothing is stored of {', '.join(lacking)}")
     EXPECTED.write_text(
         json.dumps(kept, indent=0, sort_keys=True, ensure_ascii=False) + "\n"
     )
@@ -205,6 +251,6 @@ def main(names: list[str]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:] == ["--outputs"]:
-        sys.stdout.write(json.dumps(outputs()))
+        say(json.dumps(outputs()))
     else:
         main(sys.argv[1:])

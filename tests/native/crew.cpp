@@ -1,4 +1,4 @@
-// Many short crews of a few short phases, with pauses where they hurt: for tests/test_crew.py.
+// Many short crews of a few short phases, with pauses where they hurt: for test_crew.py.
 //
 // Two mistakes are easy here, each a hang or a phase opened twice, once in millions of epochs:
 // to take the end of the work for work, after a look at the phase before; and to ask how many

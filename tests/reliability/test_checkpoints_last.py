@@ -1,23 +1,19 @@
 """Checkpoints outlive signal 9 at any moment, and a disk that fails at any call."""
 
 import json
-import os
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
-from checkpoint_cases import built_faults
-from figures import report
 
-HERE = Path(__file__).parent
+from helpers import processes
+from helpers.reliability.checkpoint_cases import built_faults
+from helpers.reliability.figures import report
 
 
 def told(program, folder, *arguments):
-    environment = os.environ | {"LD_PRELOAD": str(built_faults(folder))}
     done = subprocess.run(
-        [sys.executable, HERE / program, folder, *map(str, arguments)],
-        env=environment,
+        processes.program(f"reliability.{program}", folder, *arguments),
+        env=processes.environment(LD_PRELOAD=str(built_faults(folder))),
         text=True,
         capture_output=True,
     )
@@ -26,7 +22,7 @@ def told(program, folder, *arguments):
 
 
 def check_cut_off(folder, *counts):
-    found, n = told("killed_fits.py", folder, *counts), sum(counts)
+    found, n = told("killed_fits", folder, *counts), sum(counts)
     assert found["right"] == n, found
     assert found["leftovers"] == 0, found
     # Most were cut off before their end, and most of these had a checkpoint by then.
@@ -65,7 +61,7 @@ def test_interrupted_fits_go_on_to_the_same_end(tmp_path):
 
 
 def check_failing(folder, step):
-    found = told("failing_disk.py", folder, step)
+    found = told("failing_disk", folder, step)
     assert found["wrong"] == []
     assert found["faults"] >= 120 // step
     return found

@@ -4,13 +4,13 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import figures
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import cofire
-from estimator_cases import classes
+from helpers.estimator_cases import classes
+from helpers.reliability import figures
 
 N_THREADS = 16
 

@@ -6,14 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import figures
 import pytest
-from file_cases import good_files
-from hostile_cases import contents, strange_paths
 
 import cofire
-
-AUDITED = Path(__file__).with_name("audited_loads.py")
+from helpers import processes
+from helpers.reliability import figures
+from helpers.reliability.file_cases import good_files
+from helpers.reliability.hostile_cases import contents, strange_paths
 
 # All that a load may cause; a good one causes the same. (`compile`, `exec`, `import`,
 # `os.*`, `socket.*`, `subprocess.*`, `pickle.find_class`, `ctypes.*` ... are others.)
@@ -23,7 +22,8 @@ N_CASES = 200
 
 def audit(paths: list[str]) -> list[dict]:
     child = subprocess.run(
-        [sys.executable, AUDITED],
+        processes.program("reliability.audited_loads"),
+        env=processes.environment(),
         input=json.dumps(paths),
         capture_output=True,
         text=True,

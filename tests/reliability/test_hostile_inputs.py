@@ -9,13 +9,23 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import target_cases as targets
-from figures import report
-from hostile import SHORT, Y, cases, check, fitted_on, new, same_state, state, trained
-from input_cases import WHOLE, N
 
 from cofire import SparseMLPClassifier, SparseMLPRegressor
-from estimator_cases import ESTIMATORS, network_bits
+from helpers.estimator_cases import ESTIMATORS, network_bits
+from helpers.reliability import target_cases as targets
+from helpers.reliability.figures import report
+from helpers.reliability.hostile import (
+    SHORT,
+    Y,
+    cases,
+    check,
+    fitted_on,
+    new,
+    same_state,
+    state,
+    trained,
+)
+from helpers.reliability.input_cases import WHOLE, N
 
 
 @pytest.fixture(params=ESTIMATORS)

@@ -9,7 +9,14 @@ import pytest
 from cofire import Augmentation, SparseMLPClassifier
 from cofire.callbacks import Checkpoint
 from cofire.core.machine import physical_memory
-from estimator_cases import ESTIMATORS, classes, data_for, network_bits, same, small
+from helpers.estimator_cases import (
+    ESTIMATORS,
+    classes,
+    data_for,
+    network_bits,
+    same,
+    small,
+)
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from figures import report
-from table_cases import NO_ROWS, NO_TRAINING, PLAIN, npz
 from typer.testing import CliRunner
 
 from cofire.cli import app
 from cofire.data.tables import read_table
+from helpers.reliability.figures import report
+from helpers.reliability.table_cases import NO_ROWS, NO_TRAINING, PLAIN, npz
 
 SMALL = ("--hidden", 8, "--epochs", 2, "--epsilon", 1, "--n-jobs", 1)
 

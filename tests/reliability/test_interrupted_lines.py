@@ -1,11 +1,11 @@
 """An interrupt at any line of a fit leaves an estimator that can be used."""
 
-import figures
 import numpy as np
 import pytest
-from interrupt_cases import Trial
 
 from cofire import METHODS
+from helpers.reliability import figures
+from helpers.reliability.interrupt_cases import Trial
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,24 @@
 """Forward, gradients, losses and optimisers against the float64 oracle, on any shape.
 
-`make test` tries 1,240 drawn cases at the machine's SIMD level (tests/test_engine_*.py)
-and 1,592 at the others (tests/test_engine_simd.py); here are as many as one likes.
+`make test` tries 1,240 drawn cases at the machine's SIMD level (tests/engine/)
+and 1,592 at the others (tests/engine/test_simd.py); here are as many as one likes.
 """
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
-import figures
 import numpy as np
 import pytest
 
 from cofire import engine
 from cofire.core.network import ACTIVATIONS, OUTPUTS
-from engine_cases import BATCH_SIZES, N_FEATURES, OPTIMIZERS, ROW_KINDS, Case
-from engine_checks import EPS, share_of, shares_of_allowed
-from oracle import DenseNetwork
+from helpers import processes, simd
+from helpers.engine_cases import BATCH_SIZES, N_FEATURES, OPTIMIZERS, ROW_KINDS, Case
+from helpers.engine_checks import EPS, share_of, shares_of_allowed
+from helpers.oracle import DenseNetwork
+from helpers.reliability import figures
 
-LEVELS = ("baseline", "x86_64_v3", "x86_64_v4")
 N_THREADS = (1, 1, 2, 3, 7)
 WIDTHS = (1, 2, 3, 5, 8, 10, 17, 33, 64, 65)
 
@@ -49,10 +47,7 @@ def drawn_case(rng):
         densities=[any_of([0.0, 0.1, 0.3, 0.7, 1.0]) for _ in sizes[1:]],
         deaf=any_of([0.0, 0.4]),
         mute=any_of([0.0, 0.4]),
-        optimizer_settings={
-            "alpha": any_of([0.0, 0.01]),
-            "decoupled_decay": any_of([False, True]),
-        },
+        optimizer_settings={"alpha": any_of([0.0, 0.01])},
     )
 
 
@@ -111,18 +106,14 @@ def worst_shares(first, n):
 
 def at_level(level, first, n):
     """The same in a process at a SIMD level; None where the machine has no such one."""
-    tests = Path(__file__).parents[1]
+    if not simd.machine_has(level):
+        return None
     done = subprocess.run(
         [sys.executable, __file__, str(first), str(n)],
-        env=os.environ
-        | {"COFIRE_SIMD": level}
-        | {"PYTHONPATH": f"{tests}:{os.environ.get('PYTHONPATH', '')}"},
-        cwd=Path(__file__).parent,
+        env=processes.environment(COFIRE_SIMD=level),
         capture_output=True,
         text=True,
     )
-    if "this machine has no such level" in done.stderr:
-        return None
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -134,9 +125,9 @@ def test_a_hundred_drawn_cases_equal_the_oracle():
 
 @pytest.mark.slow
 def test_50_000_drawn_cases_equal_the_oracle():
-    shares = [50_000 * i // len(LEVELS) for i in range(len(LEVELS) + 1)]
+    shares = [50_000 * i // len(simd.LEVELS) for i in range(len(simd.LEVELS) + 1)]
     worst, levels, n_cases = {}, [], 0
-    for level, first, end in zip(LEVELS, shares, shares[1:], strict=False):
+    for level, first, end in zip(simd.LEVELS, shares, shares[1:], strict=False):
         # Where a level is missing, its cases are tried at the machine's own.
         found = at_level(level, 100_000 + first, end - first)
         own = engine.simd_level()

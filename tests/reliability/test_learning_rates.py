@@ -4,12 +4,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from figures import report
 
 import cofire
 from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor
 from cofire.errors import DivergenceError
-from estimator_cases import ESTIMATORS, data_for, network_bits, small
+from helpers.estimator_cases import ESTIMATORS, data_for, network_bits, small
+from helpers.reliability.figures import report
 
 RATES = [10.0**power for power in range(-8, 7)]
 SOLVERS = {

@@ -2,18 +2,17 @@
 
 import json
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
-import figures
 import numpy as np
 import pytest
-from file_cases import Good, assemble, pack, unpack, with_text
 
 from cofire import SparseMLPRegressor
+from helpers import processes
+from helpers.reliability import figures
+from helpers.reliability.file_cases import Good, assemble, pack, unpack, with_text
 
-WATCHED = Path(__file__).with_name("watched_loads.py")
 PARTS = 2
 MB = 10**6
 
@@ -35,7 +34,7 @@ DEEP_REASONS = (
     "not a whole cofire layer weights must be finite",
     "not a whole cofire layer weights must be one per connection",
     "not a whole cofire layer bias must be finite",
-    "not a whole cofire is negative",
+    "not a whole cofire must not be negative",
     "not a whole cofire unknown tensor",
 )
 
@@ -44,7 +43,10 @@ def load_damaged(n: int) -> dict:
     """Load n damaged files in processes of their own; what they say, taken together."""
     children = [
         subprocess.Popen(
-            [sys.executable, WATCHED, "many", *map(str, (n // PARTS, part, PARTS))],
+            processes.program(
+                "reliability.watched_loads", "many", n // PARTS, part, PARTS
+            ),
+            env=processes.environment(),
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -194,7 +196,8 @@ class Watched:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.child = subprocess.Popen(
-            [sys.executable, WATCHED, "each"],
+            processes.program("reliability.watched_loads", "each"),
+            env=processes.environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

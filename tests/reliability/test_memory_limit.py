@@ -16,9 +16,11 @@ import tempfile
 import traceback
 from pathlib import Path
 
-import figures
 import numpy as np
 import pytest
+
+from helpers import processes
+from helpers.reliability import figures
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="limits as Linux has them"
@@ -171,8 +173,7 @@ SHARP = {
 def outcomes_of(name, n_levels):
     done = subprocess.run(
         [sys.executable, __file__, name, str(n_levels)],
-        cwd=Path(__file__).parent,
-        env=os.environ | SHARP,
+        env=processes.environment(**SHARP),
         capture_output=True,
         text=True,
     )

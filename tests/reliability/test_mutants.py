@@ -1,11 +1,10 @@
 """The tool behind `make mutate`: that its mistakes are mistakes, and that it sees."""
 
 import textwrap
-from pathlib import Path
 
-from mutants import mutants_of
+import pytest
 
-import cofire
+from helpers.mutation.mutants import equivalents, mutants_of
 
 CODE = '''
 def span(values: list[int], *, wide: bool = False) -> int:
@@ -52,15 +51,19 @@ def test_a_mutant_does_what_it_says(tmp_path):
     assert mutant.lines == range(6, 7)
 
 
-def test_every_mutant_called_equivalent_can_still_be_made():
-    folder = Path(cofire.__file__).parent
-    names = {
-        str(mutant)
-        for package in ("topology", "methods")
-        for path in (folder / package).rglob("*.py")
-        for mutant in mutants_of(path, str(path.relative_to(folder)))
+def test_equivalent_mutants_are_listed_with_their_reasons():
+    listed = """# not an entry
+
+a.py f: x + 1 -> x - 1
+    A reason
+    of two lines.
+
+a.py g: break -> pass
+    Another.
+"""
+    assert equivalents(listed) == {
+        "a.py f: x + 1 -> x - 1": "A reason of two lines.",
+        "a.py g: break -> pass": "Another.",
     }
-    listed = Path(__file__).with_name("equivalent_mutants.txt").read_text("utf-8")
-    blocks = [block.splitlines() for block in listed.split("\n\n")[1:]]
-    assert all(len(block) > 1 for block in blocks), "each with its reason"
-    assert {name for name, *_ in blocks} <= names
+    with pytest.raises(ValueError, match="without a reason: a.py h: break -> pass"):
+        equivalents(listed + "\na.py h: break -> pass\n")

@@ -1,24 +1,27 @@
 """The same bits: for any number of threads, in any process, after any pause."""
 
-import os
 import platform
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
-import bits_cases
-import figures
 import pytest
-from bits_cases import THREADS, bits, combinations, data, model, sample, sample_bits
 
 import cofire
-import float_modes
 from cofire.diagnostics.proofs import KNOWN, fingerprint
-from estimator_cases import METHODS_ALONE
+from helpers import float_modes, processes, simd
+from helpers.estimator_cases import METHODS_ALONE
+from helpers.reliability import bits_cases, figures
+from helpers.reliability.bits_cases import (
+    THREADS,
+    bits,
+    combinations,
+    data,
+    model,
+    sample,
+    sample_bits,
+)
 
-HERE = Path(__file__).parent
-SOURCE = Path(cofire.__file__).parents[1]
 WITHOUT_VECTORS = (
     "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR AVX2 FMA3"
 )
@@ -35,10 +38,9 @@ ENVIRONMENTS = {
 
 
 def start(*arguments, **environment):
-    paths = os.pathsep.join(map(str, (SOURCE, HERE, HERE.parent)))
     return subprocess.Popen(
         [sys.executable, *arguments],
-        env=os.environ | {"PYTHONPATH": paths} | environment,
+        env=processes.environment(**environment),
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -52,7 +54,7 @@ def said(process):
 
 
 def elsewhere(how="here", **environment):
-    return said(start(HERE / "bits_cases.py", how, **environment))
+    return said(start("-m", "helpers.reliability.bits_cases", how, **environment))
 
 
 @contextmanager
@@ -114,8 +116,8 @@ def test_threads_and_kinds_of_rows_change_no_bit(how):
 
 def test_hash_seeds_and_ways_to_start_a_process_change_no_bit():
     processes = [
-        start(HERE / "bits_cases.py", "fork", PYTHONHASHSEED="1"),
-        start(HERE / "bits_cases.py", "loky", PYTHONHASHSEED="2"),
+        start("-m", "helpers.reliability.bits_cases", "fork", PYTHONHASHSEED="1"),
+        start("-m", "helpers.reliability.bits_cases", "loky", PYTHONHASHSEED="2"),
     ]
     right = sample_bits()
     assert [said(process) for process in processes] == [right, right]
@@ -201,11 +203,9 @@ def test_all_pauses_and_all_kinds_of_rows(tmp_path):
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="hashes of x86-64")
 def test_the_known_hash_of_every_level():
     """Levels differ among each other; the promise is that each is always itself."""
-    ask = "from cofire import engine; print(engine.simd_level())"
     found = {}
     for level, known in KNOWN.items():
-        asked = start("-c", ask, COFIRE_SIMD=level)
-        if asked.communicate()[0].strip() == level:  # else this machine has not got it
+        if simd.machine_has(level):
             hashes = [
                 said(
                     start(

@@ -1,23 +1,22 @@
 """Ctrl-C and SIGTERM at any moment: back soon, nothing broken, nothing left over."""
 
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
-import figures
 import numpy as np
 import pytest
-from campaign_cases import SOURCE, Campaign
-from signal_cases import SETTINGS
+
+from helpers import processes
+from helpers.reliability import figures
+from helpers.reliability.campaign_cases import Campaign
+from helpers.reliability.signal_cases import SETTINGS
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc"
 )
-HERE = Path(__file__).parent
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 60.0  # seconds until a process that says nothing is ended
 SECONDS_MET = 1.0  # the goal
@@ -28,10 +27,9 @@ class Listener:
     """A process of `signal_cases` that is interrupted again and again."""
 
     def __init__(self, name):
-        paths = os.pathsep.join([SOURCE, str(HERE), str(HERE.parent)])
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "signal_cases.py", name],
-            env=os.environ | {"PYTHONPATH": paths},
+            processes.program("reliability.signal_cases", name),
+            env=processes.environment(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -9,9 +9,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-import figures
 import numpy as np
 import pytest
+
+from helpers import processes
+from helpers.reliability import figures
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="read from /proc"
@@ -79,7 +81,7 @@ def grown(n_batches, n_rows):
     """Batches trained, and how memory, files and threads grew after a warm-up."""
     done = subprocess.run(
         [sys.executable, __file__, str(n_batches), str(n_rows)],
-        cwd=Path(__file__).parent,
+        env=processes.environment(),
         capture_output=True,
         text=True,
     )

@@ -1,0 +1,1 @@
+"""What tests share: oracles, cases to try, and programs that tests start."""

@@ -1,0 +1,1 @@
+"""What the tests of tests/reliability share, and the programs that they start."""
