@@ -7,6 +7,8 @@ from cofire.lab.experiments.results import COLUMNS
 
 APPLICATION = 0x636F6669  # "cofi": distinguishes our files from other SQLite files
 
+# What files of version 1 have: it never changes. What came later are migrations, and
+# columns of `Outcome` with `since`; a new file goes through them like an old one.
 FIRST_VERSION = f"""
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
@@ -16,7 +18,8 @@ CREATE TABLE runs (
     status TEXT NOT NULL DEFAULT 'waiting'
         CHECK (status IN ('waiting', 'running', 'done', 'failed')),
     owner TEXT, alive REAL, finished TEXT,
-    {", ".join(column.sql for column in COLUMNS.values() if column.since == 1)},
+    score REAL, validation_score REAL, best_epoch INTEGER,
+    connections INTEGER, density REAL, seconds REAL,
     cofire TEXT, machine TEXT, receipt TEXT, notes TEXT, error TEXT
 );
 CREATE INDEX runs_by_status ON runs (status);
