@@ -344,7 +344,7 @@ def test_an_import_that_fails_makes_no_store(tmp_path):
     cofire("runs", "import", tmp_path / "none.csv", "--out", new, code=2)
     assert not new.exists()
     said = cofire("runs", "import", tmp_path / "bad.csv", "--out", new, code=1)
-    assert "no export of runs" in said and "Traceback" not in said
+    assert "not an export of runs" in said and "Traceback" not in said
     assert not new.exists()
 
 

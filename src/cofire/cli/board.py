@@ -124,9 +124,9 @@ def duration(seconds: float) -> str:
 
 def _score(outcome: "Outcome") -> str:
     from cofire.lab.experiments.labels import score_text
-    from cofire.lab.experiments.results import task_of
+    from cofire.lab.experiments.results import noted_task
 
-    return score_text(outcome.score, task_of(outcome.notes))
+    return score_text(outcome.score, noted_task(outcome.notes))
 
 
 def _done(campaign: "Campaign") -> str:

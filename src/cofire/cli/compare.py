@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cofire.lab.experiments import Result, Run
-    from cofire.lab.experiments.parts import Parts
+    from cofire.lab.experiments.run_data import RunData
     from cofire.lab.table import Table
 
 METHODS = ["ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
@@ -98,11 +98,11 @@ def compare(
     _write(console, results, parts, given)
 
 
-def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], Parts]":
+def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], RunData]":
     """Return the runs, and their rows: a file that cannot be read is reported now."""
     from cofire import SparseMLPClassifier
     from cofire.lab.experiments.compare import comparison_runs, with_target
-    from cofire.lab.experiments.parts import parts_of
+    from cofire.lab.experiments.run_data import load_run_data
 
     is_named(given["data"])
     epsilon, density = given["epsilon"], given["density"]
@@ -121,7 +121,7 @@ def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], Parts]":
         more=more if density is None else {**more, "density": density},
         task=given["task"],
     )
-    parts = parts_of(runs[0])
+    parts = load_run_data(runs[0])
     return [with_target(run, parts.target) for run in runs], parts
 
 
@@ -136,7 +136,7 @@ def _check_amount(epsilon: float | None, density: float | None) -> None:
 
 
 def _run(
-    console: "Console", runs: "list[Run]", parts: "Parts", given: Mapping[str, Any]
+    console: "Console", runs: "list[Run]", parts: "RunData", given: Mapping[str, Any]
 ) -> "list[Result]":
     """Run what the store does not have; return the results of all runs."""
     from cofire.cli.board import CampaignBoard
@@ -163,7 +163,7 @@ def _run(
 def _write(
     console: "Console",
     results: "list[Result]",
-    parts: "Parts",
+    parts: "RunData",
     given: Mapping[str, Any],
 ) -> None:
     """Write the table and the page; print the table, or JSON."""

@@ -53,14 +53,14 @@ def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
     Tables of runs with fewer epochs, as of --quick, come last and are marked.
     """
     from cofire.lab.paper import ITEMS, Choice
-    from cofire.lab.paper.reproduce import OVERVIEWS, tabulate
+    from cofire.lab.paper.reproduce import tabulate
 
     tables, missing = [], []
     for item in ITEMS.values():
-        if not item.needs_runs and item.name not in OVERVIEWS:
+        if not item.needs_runs:
             continue  # table 1 would read every data set, and does not need runs
         made = tabulate(item, store, Choice())
-        if made.cells:
+        if made.found.cells:
             tables += made.tables
             missing += _lack(made, item.name)
     for epochs, done in _finished(store).items():
@@ -68,7 +68,7 @@ def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
         for item in ITEMS.values():
             usual = min((run.epochs for run in item.runs(Choice())), default=0)
             own = {run for run in item.runs(Choice(epochs=epochs)) if run in done}
-            if not own or epochs >= usual or item.name in OVERVIEWS:
+            if not own or epochs >= usual:
                 continue
             choice = _choice_of(own, epochs)
             rivals = item.runs(replace(choice, methods=None))
@@ -82,8 +82,8 @@ def _paper(store: "Store") -> tuple[list["Table"], list[str]]:
 
 
 def _lack(made: "Made", name: str) -> list[str]:
-    n = len(made.missing)
-    return [f"{name}: {n:,} of {made.n_runs:,} runs"] if n else []
+    n = len(made.found.missing)
+    return [f"{name}: {n:,} of {made.found.n_runs:,} runs"] if n else []
 
 
 def _finished(store: "Store") -> dict[int, set["Run"]]:
@@ -115,14 +115,14 @@ def _reduced(item: "Item", store: "Store", choice: "Choice") -> "Made":
     from cofire.lab.paper.reproduce import tabulate
 
     ways = [tabulate(item, store, replace(choice, quick=q)) for q in (False, True)]
-    return min(ways, key=lambda made: len(made.missing))
+    return min(ways, key=lambda made: len(made.found.missing))
 
 
 def _as_reduced(table: "Table", made: "Made") -> "Table":
     return replace(
         table,
-        name=f"{table.name}{made.choice.ways()}",
-        title=f"{table.title} (reduced: {made.choice.epochs} epochs)",
+        name=f"{table.name}{made.found.choice.ways()}",
+        title=f"{table.title} (reduced: {made.found.choice.epochs} epochs)",
     )
 
 

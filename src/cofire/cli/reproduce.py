@@ -161,7 +161,7 @@ def _write(
     if not files and not made.undrawn:
         console.print(
             "  nothing to show yet: none of its runs is done"
-            if made.n_runs
+            if made.found.n_runs
             else f"  it has none of what was asked for. {_has(item)}",
             soft_wrap=True,
         )

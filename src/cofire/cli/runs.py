@@ -203,13 +203,13 @@ def _lines(rows: list[dict[str, Any]]) -> list[str]:
 
 def _outcome(row: dict[str, Any]) -> str:
     from cofire.lab.experiments.labels import failure, score_text
-    from cofire.lab.experiments.results import task_of
+    from cofire.lab.experiments.results import noted_task
 
     if row["error"]:
         return in_options(failure(row["error"]))
     if row["score"] is None:
         return ""
-    return f"{score_text(row['score'], task_of(json.loads(row['notes']))):>9}"
+    return f"{score_text(row['score'], noted_task(json.loads(row['notes']))):>9}"
 
 
 def _or_exit(action: Callable[[], T]) -> T:

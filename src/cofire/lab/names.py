@@ -1,43 +1,53 @@
-"""What methods and data sets are called where people read: as the paper prints them."""
+"""The names of methods and data sets in print, and the order of methods in tables."""
 
 from cofire.data import CATALOG
-
-METHOD_NAMES = {
-    "ctre_sim": "CTRE_sim",
-    "ctre_seq": "CTRE_seq",
-    "set": "SET",
-    "rigl": "RigL",
-    "snip": "SNIP",
-    "static": "Static",
-    "dense": "Dense",
-    "ctre_wo_random": "CTRE_w/oRandom",
-    "ctre_sim_lth": "CTRE_sim/LTH",
-    "ctre_sim_hebb": "CTRE_sim-Hebb",
-    "ctre_seq_hebb": "CTRE_seq-Hebb",
-    "ctre_sim_euclidean": "CTRE_sim-euclidean",
-    "ctre_sample2": "CTRE_sample2",
-    "ctre_sample4": "CTRE_sample4",
-    "ctre_seq_abl1": "CTRE_abl1:seq",
-    "ctre_seq_abl2": "CTRE_abl2:seq",
-    "rigl_uniform": "RigL-uniform",
-}
-"""In the order of tables and legends; the paper has no Static and no RigL-uniform."""
+from cofire.methods import METHODS, Method
 
 DATA_NAMES = {name: entry.print_name for name, entry in CATALOG.items()}
 """In the order of the paper's tables."""
 
 
+def method_class(method: str) -> type[Method] | None:
+    """Return the class of a method; None if its package is missing or broken here.
+
+    A store may hold runs of such a method.
+    """
+    try:
+        return METHODS[method]
+    except Exception:  # whatever the import of somebody's package may raise
+        return None
+
+
 def method_name(method: str) -> str:
-    """The name in print; that of a method of another package is the one it has.
+    """Return the title of a method, or the name that it has in `METHODS`.
+
+    A subclass does not inherit the title: it is another method.
 
     >>> method_name("ctre_wo_random"), method_name("mine")
     ('CTRE_w/oRandom', 'mine')
     """
-    return METHOD_NAMES.get(method, method)
+    title: str | None = vars(method_class(method) or object).get("title")
+    return title or method
+
+
+def method_position(method: str) -> tuple[int, str]:
+    """Sort methods as `METHODS` has them; unknown ones come last, by name.
+
+    >>> sorted(["mine", "set", "a", "ctre_sim"], key=method_position)
+    ['ctre_sim', 'set', 'a', 'mine']
+    """
+    known = list(METHODS)
+    return (known.index(method) if method in known else len(known)), method
+
+
+def is_full(method: str) -> bool:
+    """Whether the networks of a method have every connection, and so no epsilon."""
+    known = method_class(method)
+    return known is not None and known.full
 
 
 def data_name(data: str) -> str:
-    """The name in print; that of somebody's own data is the one it has.
+    """Return the print name of a data set; a file keeps its own name.
 
     >>> data_name("fashion_mnist")
     'Fashion-MNIST'

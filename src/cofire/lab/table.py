@@ -1,4 +1,4 @@
-"""A table once, written as Markdown, CSV and LaTeX."""
+"""A table, written as Markdown, CSV and LaTeX."""
 
 import csv
 import io
@@ -11,13 +11,26 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cofire.lab.experiments.statistics import mean_and_spread
 from cofire.persistence.atomic import write_atomically
+
+
+def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
+    """Return mean and population standard deviation (divided by n), as in the paper.
+
+    >>> mean_and_spread([1, 3])
+    (2.0, 1.0)
+    """
+    sample = np.asarray(values, dtype=float)
+    if sample.size == 0:
+        raise ValueError("no values: a mean needs at least one.")
+    if np.ptp(sample) == 0:  # rounding gives equal values a spread of 1e-17
+        return float(sample.flat[0]), 0.0
+    return float(sample.mean()), float(sample.std())
 
 
 @dataclass(frozen=True)
 class MeanSpread:
-    """A mean and its spread, which share a cell (in CSV: two).
+    """A mean and its spread, together in one cell (in CSV: two).
 
     >>> MeanSpread.of([1.0, 3.0]), MeanSpread.of([2.0])
     (MeanSpread(mean=2.0, spread=1.0), MeanSpread(mean=2.0, spread=None))
@@ -28,7 +41,7 @@ class MeanSpread:
 
     @classmethod
     def of(cls, values: ArrayLike) -> "MeanSpread":
-        """Of some values; a single one has no spread."""
+        """Compute both from values; a single value has no spread."""
         mean, spread = mean_and_spread(values)
         return cls(mean, spread if np.size(values) > 1 else None)
 
@@ -40,7 +53,7 @@ Value = float | str | MeanSpread | None
 class Table:
     """Rows of numbers and text; None is a cell without a value.
 
-    name: of its files. digits: behind the point; digits_of: those of single columns;
+    name: of its files. digits: after the decimal point; digits_of: for single columns;
     whole numbers have none. bold: (row, column), counted from 0.
     """
 
@@ -64,11 +77,11 @@ class Table:
                 )
 
     def is_text(self, column: int) -> bool:
-        """Whether a column has words in it; others stand to the right."""
+        """Whether a column has text; columns of numbers are aligned to the right."""
         return any(isinstance(row[column], str) for row in self.rows)
 
     def text(self, row: int, column: int) -> str:
-        """What a cell shows, before anything is escaped."""
+        """Return the text of a cell, before anything is escaped."""
         value = self.rows[row][column]
         name = self.columns[column]
         digits = self.digits_of.get(name, self.digits)
@@ -76,7 +89,7 @@ class Table:
             case None:
                 return "-"
             case float() if name.split(",")[0] == "p" and 0 <= value < 10**-digits:
-                return f"< {10**-digits:.{digits}f}"  # no test is ever certain
+                return f"< {10**-digits:.{digits}f}"  # no test is certain
             case MeanSpread(mean, None):
                 return f"{mean:.{digits}f}"
             case MeanSpread(mean, spread):
@@ -92,10 +105,10 @@ class Table:
 def with_best_bold(
     table: Table, columns: Iterable[str], *, group: Iterable[str] = ()
 ) -> Table:
-    """The table with the largest number of each of the columns in bold.
+    """Return the table with the largest number of each of these columns in bold.
 
-    group: columns; the best is looked for among rows that are equal in them. Several
-    that are equally good are all bold.
+    group: columns; the best is the best among rows that are equal in them. If several
+    are equally good, all are bold.
 
     >>> rows = [["a", 1.0], ["a", 2.0], ["b", 0.5], ["b", None]]
     >>> table = Table("t", "", ["g", "x"], rows)
@@ -119,7 +132,7 @@ def with_best_bold(
 
 
 def to_markdown(table: Table, *, heading: int = 1) -> str:
-    """Heading (of that level; 0 is none), caption, table.
+    """Return heading (of that level; 0: none), caption and table.
 
     >>> rows = [["SET", MeanSpread(55.04, 2.6)], ["CTRE_sim", None]]
     >>> print(to_markdown(Table("t", "", ["method", "%"], rows), heading=0), end="")
@@ -152,7 +165,7 @@ def to_markdown(table: Table, *, heading: int = 1) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """Numbers with all their digits, None as nothing, one line of names.
+    """Return a line of names, then the rows: all digits, None as an empty field.
 
     A column with means and spreads becomes two, the second with " sd" in its name.
 
@@ -183,7 +196,7 @@ def to_csv(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    r"""A floating table with rules of the package booktabs.
+    r"""Return a floating table for the LaTeX package booktabs.
 
     >>> table = Table("t", "Share", ["method", "%"], [["SET", 5.0]], bold={(0, 1)})
     >>> print(to_latex(table), end="")
@@ -247,7 +260,7 @@ def _number(value: Value) -> float | None:
 
 
 def _in_markdown(text: str) -> str:
-    """Nothing in it is markup; underscores within a word are none anyway."""
+    """Escape markup; underscores within a word are not markup."""
     text = re.sub(r"([\\`*|<\[])", r"\\\1", " ".join(text.split()))
     return re.sub(r"(?<!\w)_|_(?!\w)", r"\_", text)
 
@@ -274,4 +287,4 @@ _LATEX = {
 
 def _in_latex(text: str) -> str:
     text = "".join(_LATEX.get(sign, sign) for sign in " ".join(text.split()))
-    return re.sub(r"(?<![\w-])-(?=\d)", "$-$", text)  # a minus is no hyphen
+    return re.sub(r"(?<![\w-])-(?=\d)", "$-$", text)  # a minus is not a hyphen

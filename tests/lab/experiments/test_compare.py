@@ -18,7 +18,7 @@ from cofire.lab.experiments.compare import (
     with_target,
 )
 from cofire.lab.experiments.labels import run_label
-from cofire.lab.experiments.parts import parts_of
+from cofire.lab.experiments.run_data import load_run_data
 from helpers.needs import needs_package
 
 needs_package("pandas", "pip install cofire[data]")
@@ -61,7 +61,7 @@ def test_methods_share_the_rows_of_a_seed_and_seeds_do_not(words_csv):
         (1, "set"),
         (1, "ctre_sim"),
     ]
-    parts = [parts_of(run) for run in runs]
+    parts = [load_run_data(run) for run in runs]
     assert np.array_equal(parts[0].X_test, parts[1].X_test)
     assert not np.array_equal(parts[0].X_test, parts[2].X_test)
     for own in parts:
@@ -69,7 +69,7 @@ def test_methods_share_the_rows_of_a_seed_and_seeds_do_not(words_csv):
 
 
 def test_the_three_parts_of_a_file_have_no_row_in_common(words_csv):
-    parts = parts_of(runs_of(words_csv)[0])
+    parts = load_run_data(runs_of(words_csv)[0])
     rows = [tuple(row) for X in (parts.X, parts.X_val, parts.X_test) for row in X]
     assert len(set(rows)) == len(rows) == 120
 
@@ -78,9 +78,9 @@ def test_a_file_that_changed_is_another_comparison(words_csv):
     before = runs_of(words_csv)
     words_csv.write_text(words_csv.read_text() + "0.1,0.1,0.1,red\n")
     assert not set(before) & set(runs_of(words_csv))
-    parts_of.__globals__["_of_file"].cache_clear()
+    load_run_data.__globals__["_of_file"].cache_clear()
     with pytest.raises(ValueError, match="has changed"):
-        parts_of(before[0])
+        load_run_data(before[0])
 
 
 def test_rows_to_test_with_that_changed_are_another_comparison(words_csv, tmp_path):
@@ -99,12 +99,12 @@ def test_rows_to_test_with_that_changed_are_another_comparison(words_csv, tmp_pa
     test = tmp_path / "test.csv"
     test.write_text(words_csv.read_text())
     before = runs()
-    assert len(parts_of(before[0]).y_test) == 120
+    assert len(load_run_data(before[0]).y_test) == 120
     test.write_text(words_csv.read_text() + "0.1,0.1,0.1,red\n")
     assert not set(before) & set(runs())
-    parts_of.__globals__["_of_file"].cache_clear()
+    load_run_data.__globals__["_of_file"].cache_clear()
     with pytest.raises(ValueError, match=r"test\.csv has changed"):
-        parts_of(before[0])
+        load_run_data(before[0])
 
 
 def result(method, seed, score):

@@ -380,7 +380,7 @@ def test_two_runners_share_a_file_and_run_everything_once(store, folder):
 
 
 def test_signs_of_life_are_given_while_runs_run(store, monkeypatch, folder):
-    monkeypatch.setattr(module, "RHYTHM", 0.01)
+    monkeypatch.setattr(module, "SIGN_INTERVAL", 0.01)
     begun = []
 
     def watch(campaign):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import cofire
-from cofire.lab.experiments import Run, Store, StoreError
+from cofire.lab.experiments import Run, Store, StoreError, migrations
 from cofire.lab.experiments import store as module
 from cofire.lab.experiments.exchange import export_runs, read_runs, take_over
 from cofire.lab.experiments.grid import grid
@@ -110,8 +110,8 @@ def test_a_cell_gives_its_runs_back():
 
 
 def test_a_new_file_says_whose_it_is(store, path):
-    assert pragma(path, "application_id") == module.APPLICATION
-    assert pragma(path, "user_version") == module.VERSION
+    assert pragma(path, "application_id") == migrations.APPLICATION
+    assert pragma(path, "user_version") == migrations.latest_version()
     assert pragma(path, "journal_mode") == "wal"
 
 
@@ -139,7 +139,7 @@ def nearly_empty(path):
 def newer(path):
     Store(path).close()
     database = sqlite3.connect(path)
-    database.execute(f"PRAGMA user_version = {module.VERSION + 1}")
+    database.execute(f"PRAGMA user_version = {migrations.latest_version() + 1}")
     database.close()
 
 
@@ -470,7 +470,7 @@ def test_parquet_has_the_same_values(filled, tmp_path):
     export_runs(filled, tmp_path / "runs.csv")
     assert read_runs(tmp_path / "runs.parquet") == read_runs(tmp_path / "runs.csv")
     (tmp_path / "other.parquet").write_bytes(b"PAR1 or not")
-    with pytest.raises(ValueError, match=r"other\.parquet is no Parquet file"):
+    with pytest.raises(ValueError, match=r"other\.parquet is not a Parquet file"):
         read_runs(tmp_path / "other.parquet")
     assert export_runs(filled, tmp_path / "c.parquet", curves=True) == 12
     assert parquet.read_table(tmp_path / "c.parquet").num_rows == 12
@@ -531,7 +531,7 @@ def test_an_import_with_a_bad_line_is_refused(store, tmp_path, spoil, words):
 def test_an_import_of_something_else_says_what_it_lacks(store, tmp_path):
     file = tmp_path / "iris.csv"
     file.write_text("data,method\n1,2\n")
-    with pytest.raises(ValueError, match="no export of runs: it lacks best_epoch, "):
+    with pytest.raises(ValueError, match="not an export of runs: it lacks best_epoch"):
         read_runs(file)
 
 

@@ -4,10 +4,10 @@ import numpy as np
 
 from cofire.lab.experiments import Cell
 from cofire.lab.experiments.results import Result
-from cofire.lab.paper import published
+from cofire.lab.paper import ITEMS, Choice, published
 from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.house import HOUSE, STANDARD, best_printed, house_tables
-from cofire.lab.paper.items import Choice
+from cofire.lab.paper.house import STANDARD, best_printed, house_tables
+from cofire.lab.paper.item import Found
 from cofire.persistence.values import canonical
 
 
@@ -32,12 +32,16 @@ def gathered(method, percents, *, profile="house", epsilon=1.0, data="madelon"):
     return {cell: Gathered(cell, results)}
 
 
+def tables_of(cells):
+    return house_tables(Found(ITEMS["house"], Choice(), cells))
+
+
 def column(table, name):
     return [row[list(table.columns).index(name)] for row in table.rows]
 
 
 def test_the_runs_are_those_of_the_proof():
-    runs = HOUSE.runs(Choice())
+    runs = ITEMS["house"].runs(Choice())
     cells = {run.cell for run in runs}
     ours = {c for c in cells if c.method == "cofire"}
     assert {c.profile for c in ours} == {"house"}
@@ -71,7 +75,7 @@ def test_a_clear_difference_to_the_paper_is_marked_and_a_small_one_is_not():
     _, theirs = best_printed("madelon", 1000, 1.0)
     noise = np.linspace(-1, 1, 15)
     for shift, mark in ((8, "above"), (0, "n.s."), (-8, "below")):
-        table, _ = house_tables(gathered("cofire", theirs.mean + shift + noise), "")
+        table, _ = tables_of(gathered("cofire", theirs.mean + shift + noise))
         assert column(table, "mark") == [mark]
         assert abs(column(table, "difference")[0] - shift) < 1e-9
         # The paper has three seeds there: a test that pools the spreads sees more.
@@ -84,7 +88,7 @@ def test_a_clear_difference_to_the_paper_is_marked_and_a_small_one_is_not():
 
 def test_a_cell_that_the_paper_lacks_has_no_mark():
     assert best_printed("madelon", 1000, 0.5) is None
-    table, _ = house_tables(gathered("cofire", [80, 81], epsilon=0.5), "")
+    table, _ = tables_of(gathered("cofire", [80, 81], epsilon=0.5))
     assert column(table, "mark") == column(table, "paper's best") == [None]
 
 
@@ -94,7 +98,7 @@ def test_the_best_rival_of_either_protocol_counts():
         | gathered("set", [60, 61, 62])
         | gathered("ctre_sim", [84, 85, 86], profile="masked")
     )
-    _, table = house_tables(cells, "")
+    _, table = tables_of(cells)
     assert column(table, "SET, same settings") == ["61.0 ± 0.8 (3)"]
     assert column(table, "CTRE_sim, paper's settings") == ["85.0 ± 0.8 (3)"]
     assert column(table, "CTRE_sim, same settings") == [None]

@@ -16,18 +16,19 @@ from cofire.lab.paper import (
     fair,
     item_named,
     published,
-    reproduce,
     summary,
 )
+from cofire.lab.paper.captions import caption
 from cofire.lab.paper.cells import gather
-from cofire.lab.paper.fair import FAIR, trials
-from cofire.lab.paper.reproduce import caption, tabulate, write
-from cofire.lab.paper.tables import place
+from cofire.lab.paper.fair import trials
+from cofire.lab.paper.reproduce import tabulate, write
+from cofire.lab.paper.tables import printed_cell
 from cofire.methods import METHODS
 from helpers.needs import needs_package
 from helpers.results_cases import result
 
 ALL = Choice()
+FAIR = ITEMS["fair"]
 SMALL = Choice(data=("madelon",), hidden=(100,), epsilon=(1.0,))
 WITH_RUNS = sorted(name for name, item in ITEMS.items() if item.runs(ALL))
 WITH_ACCURACIES = [name for name, item in ITEMS.items() if item.published]
@@ -171,8 +172,8 @@ def test_quick_is_a_small_part_and_says_so(name):
     assert all(run.epochs <= 60 for run in runs)
     assert max(Counter(run.cell for run in runs).values()) <= 2
     assert {r.method for r in runs} == {r.method for r in ITEMS[name].runs(ALL)}
-    assert "REDUCED" in caption(ITEMS[name], choice, runs, [])
-    assert "REDUCED" not in caption(ITEMS[name], ALL, runs, [])
+    assert "REDUCED" in caption(choice, runs, [])
+    assert "REDUCED" not in caption(ALL, runs, [])
 
 
 # ---- what the paper prints -----------------------------------------------------------
@@ -199,7 +200,7 @@ def test_the_paper_s_tables_are_whole_and_their_names_ours(file):
     assert len(lines) == N_ROWS[file]
     if file == "datasets":
         return
-    places = [published.place_of(row) for row in lines]
+    places = [published.cell_of(row) for row in lines]
     assert len(set(places)) == len(places)
     known = {*METHODS, "" if file == "density" else "CTRE"}
     assert {where.method for where in places} <= known
@@ -212,10 +213,10 @@ def test_the_paper_s_tables_are_whole_and_their_names_ours(file):
 def test_items_ask_for_what_the_paper_prints_and_for_nothing_else(name):
     printed = published.accuracies(ITEMS[name].published)
     runs = ITEMS[name].runs(ALL)
-    assert {place(run.cell) for run in runs} == set(printed)
+    assert {printed_cell(run.cell) for run in runs} == set(printed)
     seeds = {where: set() for where in printed}
     for run in runs:
-        seeds[place(run.cell)].add(run.seed)
+        seeds[printed_cell(run.cell)].add(run.seed)
     assert {w: len(s) for w, s in seeds.items()} == {
         where: figures.seeds for where, figures in printed.items()
     }
@@ -224,9 +225,11 @@ def test_items_ask_for_what_the_paper_prints_and_for_nothing_else(name):
 @pytest.mark.parametrize("name, file", [("table3", "significance"), ("table6", None)])
 def test_items_of_their_own_kind_ask_for_what_is_printed(name, file):
     lines = published.rows(file or "training_delay")
-    printed = {published.place_of(row) for row in lines}
+    printed = {published.cell_of(row) for row in lines}
     cells = {run.cell for run in ITEMS[name].runs(ALL)}
-    assert {w for w in printed if w.method != "CTRE"} <= {place(cell) for cell in cells}
+    assert {w for w in printed if w.method != "CTRE"} <= {
+        printed_cell(cell) for cell in cells
+    }
 
 
 # ---- tables --------------------------------------------------------------------------
@@ -253,7 +256,7 @@ def test_accuracies_stand_beside_the_paper_s(store):
     assert "1 of 2 cells agree, 1 above, 0 below" in table.caption
     missing = "1 of 4 runs are missing: madelon n = 100 eps 1 (1)."
     assert missing in table.caption
-    assert [run.seed for run in made.missing] == [1] and made.n_runs == 4
+    assert [run.seed for run in made.found.missing] == [1] and made.found.n_runs == 4
     (line,) = rows(densities)
     assert (line["connections (thousands)"], line["density %"]) == pytest.approx(
         (1.102, 100 * 1102 / 70200)
@@ -289,10 +292,8 @@ def test_the_summary_counts_each_place_once_and_as_the_paper_trained_it(store):
     others = [other for other in others if other.cell.method == "set"]
     fill(store, others, scored({}))
     fill(store, [run], scored({("set", 0): 0.617}))
-    cells = summary.all_cells(store, ALL)
-    counted = {
-        row["table"]: row for row in rows(summary.faithfulness_table(cells, ALL))
-    }
+    found = ITEMS["summary"].find(store, ALL)
+    counted = {row["table"]: row for row in rows(summary.faithfulness_table(found))}
     assert counted["table2"]["done"] == counted["all"]["done"] == 1
     assert counted["table2"]["agree"] == counted["all"]["agree"] == 1
     assert counted["table8"]["done"] == 0
@@ -311,7 +312,7 @@ def test_the_summary_tells_variants_that_have_the_figures_of_set(store):
         scored({("set", 0): 0.86}),
     )
     fill(store, first, scored({("ctre_seq_abl1", 0): 0.5}))
-    lines = rows(summary.set_like_table(summary.all_cells(store, ALL), ALL))
+    lines = rows(summary.set_like_table(ITEMS["summary"].find(store, ALL)))
     found = {line["method"]: line for line in lines}
     main = {
         (p.data, p.hidden, p.epsilon): v
@@ -335,7 +336,7 @@ def test_the_summary_tells_variants_that_have_the_figures_of_set(store):
 
 
 def test_missing_runs_are_named_but_not_without_end(store):
-    made = caption(ITEMS["table2"], ALL, *[ITEMS["table2"].runs(ALL)] * 2)
+    made = caption(ALL, *[ITEMS["table2"].runs(ALL)] * 2)
     assert "4104 of 4104 runs are missing: madelon n = 100 eps 1 (75), " in made
     assert made.endswith("and 64 more cells.")  # of 6 * (9 + 3)
 
@@ -356,7 +357,7 @@ def test_every_table_of_accuracies_is_written(store, tmp_path):
     fill(store, list(dict.fromkeys(r for n in names for r in ITEMS[n].runs(choice))))
     for name in names:
         made = tabulate(ITEMS[name], store, choice)
-        made.cells = {}  # no figures here
+        made.found = replace(made.found, cells={})  # no figures here
         files = {path.name for path in write(made, tmp_path)}
         own = f"{name}-3-epochs"  # not in the place of the real one
         assert {f"{own}.md", f"{own}.csv", f"{own}.tex"} <= files
@@ -469,10 +470,10 @@ def test_imported_runs_count_for_accuracies_but_not_for_curves(store):
 
     fill(store, runs, made)
     delays = tabulate(ITEMS["table6"], store, choice)
-    assert {run.seed for run in delays.missing} == {1}
+    assert {run.seed for run in delays.found.missing} == {1}
     assert f"5 of {len(runs)} runs are missing" in delays.tables[0].caption
     accuracies = tabulate(ITEMS["table3"], store, choice)
-    assert accuracies.missing == []
+    assert accuracies.found.missing == []
 
 
 def test_table_1_is_of_the_data_that_are_here(monkeypatch, tmp_path, store):
@@ -544,7 +545,7 @@ def with_studies(run, number):
     return replace(found, curves={**found.curves, **more}, notes=notes)
 
 
-@pytest.mark.parametrize("name", sorted(reproduce._DRAWN))
+@pytest.mark.parametrize("name", sorted(name for name in ITEMS if ITEMS[name].figures))
 def test_every_figure_is_drawn(name):
     needs_package("matplotlib", "pip install cofire[plot]")
     choice = Choice(quick=True, epochs=4)
@@ -553,7 +554,7 @@ def test_every_figure_is_drawn(name):
         choice = replace(choice, hidden=(100, 500))
         runs = ITEMS[name].runs(choice)
     cells = gather([with_studies(r, k) for k, r in enumerate(runs)], runs)
-    drawn = reproduce._figures(ITEMS[name], cells)
+    drawn = ITEMS[name].figures(cells)
     assert drawn
     for figure in drawn.values():
         axes = figure.get_axes()
@@ -662,7 +663,7 @@ def test_fresh_runs_wait_for_all_trials_but_for_those_that_diverged(store):
         *_, fresh = FAIR.stages(choice, store)
         assert len(fresh) == n  # two of each contestant
         made = tabulate(FAIR, store, choice)
-        assert made.n_runs == 8 + n
+        assert made.found.n_runs == 8 + n
 
 
 def test_the_table_has_fresh_runs_and_trials_side_by_side(store):
@@ -676,7 +677,7 @@ def test_the_table_has_fresh_runs_and_trials_side_by_side(store):
         by_run[run] = replace(result(replace(run, epochs=3)), run=run, score=score)
     fill(store, list(by_run), lambda run, number: by_run[run])
     made = tabulate(FAIR, store, choice)
-    assert made.missing == []
+    assert made.found.missing == []
     (table,) = made.tables
     found = {row["method"]: row for row in rows(table)}
     assert list(found) == ["SET", "CTRE_sim"]

@@ -7,55 +7,57 @@ from pathlib import Path
 from typing import Any
 
 import cofire
+from cofire.lab.names import is_full
 from cofire.persistence.atomic import write_atomically
 
 _TEMPLATE = Path(__file__).parent / "demo.html"
 
-Figures = dict[str, Any]
+Summary = dict[str, Any]
+"""What `training.summary` returns."""
 
 
-def write_demo_page(path: str | Path, figures: Figures) -> None:
-    """Write what `summary` found as a page that needs nothing else."""
-    write_atomically(path, demo_page(figures).encode())
+def write_demo_page(path: str | Path, summary: Summary) -> None:
+    """Write the summary as a page that needs no other file."""
+    write_atomically(path, demo_page(summary).encode())
 
 
-def demo_page(figures: Figures) -> str:
+def demo_page(summary: Summary) -> str:
     """Return the page as text."""
-    ctre = figures["methods"]["ctre_sim"]
+    ctre = summary["methods"]["ctre_sim"]
     parts = {
         "headline": escape(
             f"{_percent(ctre['mean'])} right with {_percent(ctre['density'])} "
             "of the connections"
         ),
-        "lead": _lead(figures),
-        "n_seeds": _counted(len(figures["seeds"]), "seed"),
-        "n_features": str(figures["sizes"][0]),
-        "n_informative": str(len(figures["informative_features"])),
+        "lead": _lead(summary),
+        "n_seeds": _counted(len(summary["seeds"]), "seed"),
+        "n_features": str(summary["sizes"][0]),
+        "n_informative": str(len(summary["informative_features"])),
         "keys": "".join(
             f"<span>{_chip(method)}{escape(row['title'])}</span>"
-            for method, row in figures["methods"].items()
+            for method, row in summary["methods"].items()
         ),
-        "panels": "".join(_panel(figures, method) for method in ("set", "ctre_sim")),
-        "shape": "-".join(map(str, figures["sizes"])),
-        "epochs": str(figures["epochs"]),
-        "rows": "".join(_row(*item) for item in figures["methods"].items()),
-        "receipt": escape(figures["receipt"]),
+        "panels": "".join(_panel(summary, method) for method in ("set", "ctre_sim")),
+        "shape": "-".join(map(str, summary["sizes"])),
+        "epochs": str(summary["epochs"]),
+        "rows": "".join(_row(*item) for item in summary["methods"].items()),
+        "receipt": escape(summary["receipt"]),
         "version": escape(cofire.__version__),
-        "seconds": _counted(round(figures["seconds"]), "second"),
+        "seconds": _counted(round(summary["seconds"]), "second"),
         "command": escape(
-            f"cofire demo --epochs {figures['epochs']} --seeds {len(figures['seeds'])}"
+            f"cofire demo --epochs {summary['epochs']} --seeds {len(summary['seeds'])}"
         ),
-        "figures": _script_json(_curves(figures)),
+        "figures": _script_json(_curves(summary)),
     }
     template = _TEMPLATE.read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
-def _lead(figures: Figures) -> str:
-    dense, random, ctre = (figures["methods"][m] for m in ("dense", "set", "ctre_sim"))
+def _lead(summary: Summary) -> str:
+    dense, random, ctre = (summary["methods"][m] for m in ("dense", "set", "ctre_sim"))
     return escape(
-        f"Madelon hides {len(figures['informative_features'])} useful inputs among "
-        f"{figures['sizes'][0]}. CTRE connects neurons that fire alike and gets "
+        f"Madelon hides {len(summary['informative_features'])} useful inputs among "
+        f"{summary['sizes'][0]}. CTRE connects neurons that fire alike and gets "
         f"{_percent(ctre['mean'])} of the test rows right. The same network with all "
         f"{dense['connections']:,} connections gets {_percent(dense['mean'])}, and one "
         f"with {random['connections']:,} that are rewired at random (SET) "
@@ -63,8 +65,8 @@ def _lead(figures: Figures) -> str:
     )
 
 
-def _panel(figures: Figures, method: str) -> str:
-    row, useful = figures["methods"][method], figures["informative_features"]
+def _panel(summary: Summary, method: str) -> str:
+    row, useful = summary["methods"][method], summary["informative_features"]
     counts = row["input_connections"]
     share = sum(counts[i] for i in useful) / sum(counts)
     chance = len(useful) / len(counts)
@@ -88,26 +90,26 @@ def _row(method: str, row: dict[str, Any]) -> str:
     )
 
 
-def _curves(figures: Figures) -> Figures:
-    """What the script draws: rounded, and nothing that the page does not show."""
+def _curves(summary: Summary) -> dict[str, Any]:
+    """Return what the script draws, rounded, and nothing that is not shown."""
 
     def rounded(values: list[float], digits: int) -> list[float]:
         return [round(v, digits) for v in values]
 
     methods = {}
-    for method, row in figures["methods"].items():
+    for method, row in summary["methods"].items():
         methods[method] = {"title": row["title"]}
         methods[method] |= {key: rounded(v, 4) for key, v in row["curve"].items()}
-        if method != "dense":
+        if not is_full(method):
             methods[method]["inputs"] = rounded(row["input_connections"], 2)
     return {
-        "epochs": figures["epochs"],
-        "informative": figures["informative_features"],
+        "epochs": summary["epochs"],
+        "informative": summary["informative_features"],
         "methods": methods,
     }
 
 
-def _script_json(value: Figures) -> str:
+def _script_json(value: dict[str, Any]) -> str:
     # Inside <script> nothing is unescaped: only "</" and "<!--" could end it early.
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 

@@ -13,13 +13,15 @@ from cofire.estimators import SparseMLPClassifier
 from cofire.lab.experiments.statistics import selected_so_far
 
 TITLES = {"dense": "Dense", "set": "SET", "ctre_sim": "CTRE"}
-# The smallest network of the CTRE paper. All else is the estimator's default: no
+OURS = "ctre_sim"
+"""The method that the others are compared with."""
+# The smallest network of the CTRE paper. Everything else is the estimator's default: no
 # setting was chosen by accuracy.
 PARAMETERS: dict[str, Any] = {"hidden_layer_sizes": (100, 100, 100), "epsilon": 1}
 
 
 @dataclass(frozen=True)
-class Run:
+class FittedNetwork:
     """One fitted network, and its test accuracy after every epoch."""
 
     method: str
@@ -29,23 +31,23 @@ class Run:
 
     @property
     def test_accuracy(self) -> float:
-        """Test accuracy of the epoch that the validation data chose."""
+        """Return the test accuracy of the epoch that the validation data chose."""
         return self.selected_scores[-1]
 
     @property
     def selected_scores(self) -> list[float]:
-        """After each epoch, the test accuracy of the best validated epoch so far."""
+        """Return the test accuracy of the best validated epoch so far, per epoch."""
         validation = self.model.validation_scores_ or []
         return selected_so_far(validation, self.test_scores)
 
 
 def train_all(
     seeds: Iterable[int], epochs: int, watch: Callable[[str, int, Monitor], Callback]
-) -> list[Run]:
-    """Train every method with every seed; `watch` gives each run its observer.
+) -> list[FittedNetwork]:
+    """Train every method with every seed; `watch` returns an observer for each run.
 
-    A tenth of the training rows, the same for all, chooses the epoch. The test rows are
-    seen by a `Monitor` alone.
+    A tenth of the training rows, the same for all, chooses the epoch. Only a `Monitor`
+    sees the test rows.
     """
     data = standardised(load("madelon"))
     training, validation = paper_split(len(data.y_train))
@@ -66,19 +68,19 @@ def train_all(
                 X_val=data.X_train[validation],
                 y_val=data.y_train[validation],
             )
-            runs.append(Run(method, seed, model, monitor.scores))
+            runs.append(FittedNetwork(method, seed, model, monitor.scores))
     return runs
 
 
-def summary(runs: list[Run], seconds: float) -> dict[str, Any]:
-    """All that the tables and the page show, as plain values."""
+def summary(runs: list[FittedNetwork], seconds: float) -> dict[str, Any]:
+    """Return everything that the tables and the page show, as plain values."""
     methods = {
         method: _summarise([run for run in runs if run.method == method])
         for method in TITLES
     }
-    ctre = methods["ctre_sim"]
-    rivals = [method for method in methods if method != "ctre_sim"]
-    last = next(run for run in runs if run.method == "ctre_sim")
+    ctre = methods[OURS]
+    rivals = [method for method in methods if method != OURS]
+    last = next(run for run in runs if run.method == OURS)
     return {
         "data": "madelon",
         "sizes": last.model.network_.sizes,
@@ -92,7 +94,7 @@ def summary(runs: list[Run], seconds: float) -> dict[str, Any]:
     }
 
 
-def _summarise(runs: list[Run]) -> dict[str, Any]:
+def _summarise(runs: list[FittedNetwork]) -> dict[str, Any]:
     accuracies = [run.test_accuracy for run in runs]
     curves = np.array([run.selected_scores for run in runs])
     inputs = [run.model.network_.layers[0] for run in runs]

@@ -1,4 +1,4 @@
-"""Many runs: a grid of them, a store that keeps them, a runner, statistics."""
+"""Many runs: grids of them, a store that keeps them, a runner, statistics."""
 
 from cofire.lab.experiments.grid import PROFILES, Cell, Run, grid
 from cofire.lab.experiments.results import Outcome, Result

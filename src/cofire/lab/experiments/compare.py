@@ -13,14 +13,13 @@ from cofire.data.preprocessing.training_rows import FileOptions
 from cofire.lab.experiments.effect_sizes import Estimate, mean_difference
 from cofire.lab.experiments.grid import Run
 from cofire.lab.experiments.labels import own_file, subject
-from cofire.lab.experiments.parts import file_option
 from cofire.lab.experiments.ranks import signed_rank
 from cofire.lab.experiments.results import Result
+from cofire.lab.experiments.run_data import file_option
 from cofire.lab.experiments.statistics import holm
 from cofire.lab.experiments.store import Store, run_of
-from cofire.lab.names import data_name, method_name
+from cofire.lab.names import data_name, is_full, method_name
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
-from cofire.methods import METHODS
 from cofire.persistence.values import canonical
 
 LEVEL = 0.05
@@ -38,7 +37,7 @@ def comparison_runs(
     more: Mapping[str, Any],
     task: str = "auto",
 ) -> list[Run]:
-    """All methods with the same seeds; of a file, each seed has rows of its own."""
+    """Return runs of all methods with the same seeds; a file is split by the seed."""
     named = data in CATALOG
     path = data if named else str(Path(data).resolve())
     file = file_option(Path(path), options, task)
@@ -60,13 +59,13 @@ def comparison_runs(
 
 
 def _own_options(method: str, more: Mapping[str, Any]) -> dict[str, Any]:
-    """A method that has every connection has no use for a density."""
-    full = method in METHODS and METHODS[method].full
+    """Leave out a density for methods that have every connection."""
+    full = is_full(method)
     return {k: v for k, v in more.items() if not (full and k == "density")}
 
 
 def with_target(run: Run, target: str | None) -> Run:
-    """The run with its target by name, be it said, counted or left to be the last."""
+    """Return the run with its target by name, however the user chose it."""
     options = json.loads(run.options)
     if target is None or "file" not in options:
         return run
@@ -77,10 +76,10 @@ def with_target(run: Run, target: str | None) -> Run:
 def stored_as(
     runs: Sequence[Run], store: Store, *, usual_target: str | None = None
 ) -> dict[Run, Run]:
-    """Under which run the store has the result of each; itself where it has none.
+    """Return for each run the one under which the store has its result, or itself.
 
-    A copy of a file in another folder holds the same rows, and its runs need not be
-    run again. usual_target: of runs of before the target was always noted by name.
+    A copy of a file in another folder has the same rows, and its runs need not be run
+    again. usual_target: that of older runs, which noted only a target that was given.
     """
     done = [run_of(row) for row in store.rows(status="done")]
     known = {}
@@ -96,7 +95,7 @@ def stored_as(
 
 
 def _content(run: Run) -> Run:
-    """The run without its folder: the name and the checksum are of the content."""
+    """Return the run without its folder; name and checksum identify the content."""
     options = json.loads(run.options)
     if "file" not in options:
         return run
@@ -107,11 +106,11 @@ def _content(run: Run) -> Run:
 
 @dataclass(frozen=True)
 class Standing:
-    """How a method did: figures over its seeds, and its distance to the best one.
+    """How a method did: statistics over its seeds, and its distance to the best one.
 
-    mean: of the test scores, and sd their population standard deviation, None of one
-    seed. behind: the best's score less this one's, paired by seed. p: Wilcoxon's, as it
-    is, and corrected (Holm). connections, density, seconds: means.
+    mean and sd: of the test scores; sd is the population standard deviation, None for
+    one seed. behind: the best score minus this one, paired by seed. p and p_holm: of
+    Wilcoxon's test, plain and corrected. connections, density, seconds: means.
     """
 
     method: str
@@ -127,7 +126,7 @@ class Standing:
 
 
 def standings(results: Sequence[Result]) -> list[Standing]:
-    """Best first."""
+    """Return the methods, the best first."""
     by_method: dict[str, dict[int, Result]] = {}
     for result in results:
         by_method.setdefault(result.run.method, {})[result.run.seed] = result
@@ -161,10 +160,10 @@ def standings(results: Sequence[Result]) -> list[Standing]:
 
 
 def seeds_needed(n_rivals: int, level: float = LEVEL) -> int:
-    """Seeds from which on a test of so many rivals can say something at all.
+    """Return how many seeds a test against `n_rivals` needs to find anything.
 
-    With n pairs, all one way, p is 2^(1-n), and Holm multiplies the smallest with the
-    number of rivals.
+    If all n pairs differ in the same direction, p is 2^(1-n), and Holm multiplies the
+    smallest p by the number of rivals.
 
     >>> seeds_needed(1), seeds_needed(5)
     (6, 8)
@@ -181,9 +180,9 @@ def comparison_table(
     task: str = "classification",
     name: str = "compare",
 ) -> Table:
-    """Best first; each other method's distance to it, paired by seed.
+    """Return a table of the methods, the best first, with their distances to the best.
 
-    data: what stands in the title. name: of the files.
+    data: for the title. name: of the files.
     """
     is_share = task == "classification"
     unit = 100 if is_share else 1
@@ -221,7 +220,7 @@ def comparison_table(
 
 
 def file_stem(data: str, target: str | None) -> str:
-    """What the files of a comparison are called: other data, other files.
+    """Return the name of a comparison's files, which depends on the data.
 
     >>> file_stem("a/my data.csv", "the label"), file_stem("madelon", None)
     ('compare-my-data-the-label', 'compare-madelon')
@@ -238,7 +237,7 @@ def _scaled(of: Estimate, unit: float) -> Estimate:
 
 
 def _power(found: Sequence[Standing]) -> str:
-    """How small p can be at all with so many seeds and rivals."""
+    """Say how small p can be with this number of seeds and rivals."""
     n_rivals = len(found) - 1
     if n_rivals < 1:
         return ""

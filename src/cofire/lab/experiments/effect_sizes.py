@@ -1,7 +1,7 @@
 """How much two samples differ, with intervals: a p-value does not say that.
 
-All are positive where the first sample is larger. An interval is None where a sample
-has a single value, or where neither varies.
+All are positive if the first sample is larger. The interval is None if a sample has a
+single value, or if neither varies.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from scipy import special, stats
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and the interval that holds the true one at the level asked for."""
+    """A value and its confidence interval."""
 
     value: float
     low: float | None = None
@@ -28,7 +28,7 @@ class Estimate:
 def mean_difference(
     a: ArrayLike, b: ArrayLike, *, paired: bool = False, level: float = 0.95
 ) -> Estimate:
-    """mean(a) - mean(b) with a t interval: difference ± t(df) se.
+    """Return mean(a) - mean(b) with a t interval: difference ± t(df) se.
 
     Welch's, with sizes n and variances v (divided by n - 1): se² = va/na + vb/nb,
     df = se⁴ / ((va/na)²/(na - 1) + (vb/nb)²/(nb - 1)). `paired`, for runs that share a
@@ -55,7 +55,7 @@ def mean_difference(
     total = sum(errors)
     if total == 0:
         return Estimate(value)
-    # in shares of the total: the squares of very small numbers would be 0
+    # as fractions of the total: the squares of very small numbers would be 0
     terms = zip(errors, samples, strict=True)
     df = 1 / sum((e / total) ** 2 / (len(sample) - 1) for e, sample in terms)
     margin = float(stats.t.ppf((1 + level) / 2, df) * np.sqrt(total))
@@ -63,7 +63,7 @@ def mean_difference(
 
 
 def hedges_g(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Estimate | None:
-    """Difference of the means in pooled standard deviations, its bias taken out.
+    """Return the difference of the means in pooled standard deviations, without bias.
 
     g = J (mean(a) - mean(b)) / s
     s² = ((na - 1) va + (nb - 1) vb) / df, df = na + nb - 2
@@ -93,7 +93,7 @@ def hedges_g(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Estimate | N
 
 
 def cliffs_delta(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Estimate:
-    """How much more often a value of a is the larger one: P(a > b) - P(a < b).
+    """Return how much more often a value of a is the larger: P(a > b) - P(a < b).
 
     D = mean of d_ij = sign(a_i - b_j). The interval stays within -1 and 1 (Feng and
     Cliff, 2004):
@@ -140,7 +140,7 @@ def _sample(values: ArrayLike) -> np.ndarray:
 
 
 def _squared_error(sample: np.ndarray) -> float:
-    """Squared standard error of the mean of two values or more."""
+    """Return the squared standard error of the mean of two or more values."""
     if np.ptp(sample) == 0:  # rounding gives equal values a variance of 1e-34
         return 0.0
     return float(sample.var(ddof=1)) / len(sample)

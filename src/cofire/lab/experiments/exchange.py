@@ -1,4 +1,4 @@
-"""Runs to CSV and Parquet, and back."""
+"""Export runs to CSV and Parquet, and import them."""
 
 import csv
 import io
@@ -6,38 +6,40 @@ import json
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from cofire.lab.experiments.results import EPOCH_CURVES
+from cofire.lab.experiments.grid import Run
+from cofire.lab.experiments.results import COLUMNS, EPOCH_CURVES, plain_type
 from cofire.lab.experiments.store import RUN_FIELDS, Store, run_of
 from cofire.persistence.atomic import write_atomically
 
-COLUMNS = (
+RUN_COLUMNS = (
     *RUN_FIELDS,
-    "score",
-    "validation_score",
-    "best_epoch",
-    "connections",
-    "density",
-    "seconds",
-    "finished",
-    "cofire",
-    "notes",
-    "machine",
+    *COLUMNS,
+    *("finished", "cofire", "notes", "machine"),
 )
 EPOCH_COLUMNS = (*RUN_FIELDS, "epoch", *EPOCH_CURVES)
-_WHOLE = ("hidden", "seed", "epochs", "split", "best_epoch", "connections", "epoch")
-_REAL = ("epsilon", "score", "validation_score", "density", "seconds", *EPOCH_CURVES)
-_MAY_BE_EMPTY = ("epsilon", "split", "validation_score")
+_RUN_TYPES = {name: plain_type(hint) for name, hint in get_type_hints(Run).items()}
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(EPOCH_CURVES, float),
+    **{name: kind for name, (kind, _) in _RUN_TYPES.items()},
+    **{name: column.kind for name, column in COLUMNS.items()},
+    "epoch": int,
+}
+"""What is in a column; in those that are not here: text."""
+_MAY_BE_EMPTY = {
+    *(name for name, (_, optional) in _RUN_TYPES.items() if optional),
+    *(name for name, column in COLUMNS.items() if column.optional),
+}
 
 
 def export_runs(store: Store, file: Path, *, curves: bool = False) -> int:
-    """Write the finished runs, a line each or one an epoch; returns how many lines."""
+    """Write the finished runs, one line per run or per epoch; return how many lines."""
     if file.suffix not in (".csv", ".parquet"):
         raise ValueError(
             f"{file}: the name must end in .csv or .parquet, got {file.suffix!r}."
         )
-    columns = EPOCH_COLUMNS if curves else COLUMNS
+    columns = EPOCH_COLUMNS if curves else RUN_COLUMNS
     rows = _epochs(store) if curves else _runs(store)
     write = _parquet if file.suffix == ".parquet" else _csv
     content, n = write(rows, columns)
@@ -50,7 +52,7 @@ def export_runs(store: Store, file: Path, *, curves: bool = False) -> int:
 
 def _runs(store: Store) -> Iterator[dict[str, Any]]:
     for row in store.rows(status="done"):
-        yield {name: row[name] for name in COLUMNS}
+        yield {name: row[name] for name in RUN_COLUMNS}
 
 
 def _epochs(store: Store) -> Iterator[dict[str, Any]]:
@@ -77,8 +79,8 @@ def _parquet(
     rows: Iterator[dict[str, Any]], columns: tuple[str, ...]
 ) -> tuple[bytes, int]:
     pa, pq = _pyarrow()
-    types = dict.fromkeys(_WHOLE, pa.int64()) | dict.fromkeys(_REAL, pa.float64())
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in columns])
+    types = {int: pa.int64(), float: pa.float64(), str: pa.string()}
+    schema = pa.schema([(name, types[_KINDS.get(name, str)]) for name in columns])
     values: dict[str, list[Any]] = {name: [] for name in columns}
     for row in rows:
         for name, column in values.items():
@@ -89,24 +91,28 @@ def _parquet(
 
 
 def read_runs(file: Path) -> list[dict[str, Any]]:
-    """What `export_runs` wrote, a run each; refused if a value cannot be one."""
+    """Read what `export_runs` wrote, a row per run; refuse values that are wrong.
+
+    An export by an older cofire may lack columns that were added later.
+    """
     if file.suffix == ".parquet":
         names, lines = _parquet_lines(file)
     else:
         names, lines = _csv_lines(file)
-    missing = set(COLUMNS) - set(names)
+    added = {name for name, column in COLUMNS.items() if column.since > 1}
+    missing = set(RUN_COLUMNS) - set(names) - added
     if missing:
         raise ValueError(
-            f"{file} is no export of runs: it lacks {', '.join(sorted(missing))}."
+            f"{file} is not an export of runs: it lacks {', '.join(sorted(missing))}."
         )
     return [_typed(row, f"{file}, line {number}") for number, row in lines]
 
 
 def take_over(store: Store, rows: list[dict[str, Any]]) -> tuple[int, int]:
-    """Put finished runs into a store, without curves: how many are new to it.
+    """Put finished runs into a store, without curves; return how many are new to it.
 
-    A run that is there stays as it is; the second number counts those whose score there
-    is another one.
+    A run that the store has already stays as it is; the second number counts those
+    that have another score there.
     """
     there = {row["key"]: row["score"] for row in store.rows(status="done")}
     keyed = {run_of(row).key: row for row in rows}
@@ -122,7 +128,7 @@ Lines = list[tuple[int, dict[str, str]]]
 
 
 def _csv_lines(file: Path) -> tuple[list[str], Lines]:
-    # A spreadsheet may have put a mark of its encoding before the first name.
+    # A spreadsheet may have put a byte order mark before the first name.
     with file.open(encoding="utf-8-sig", newline="") as text:
         reader = csv.DictReader(text)
         lines = [(reader.line_num, row) for row in reader]
@@ -134,7 +140,7 @@ def _parquet_lines(file: Path) -> tuple[list[str], Lines]:
     try:
         table = pq.read_table(file)
     except pa.ArrowInvalid as error:
-        raise ValueError(f"{file} is no Parquet file: {error}") from None
+        raise ValueError(f"{file} is not a Parquet file: {error}") from None
     lines = [
         (i, {name: "" if v is None else str(v) for name, v in row.items()})
         for i, row in enumerate(table.to_pylist(), start=1)
@@ -152,7 +158,7 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _typed(row: dict[str, str], where: str) -> dict[str, Any]:
-    return {name: _value(name, row[name], where) for name in COLUMNS}
+    return {name: _value(name, row.get(name), where) for name in RUN_COLUMNS}
 
 
 def _value(name: str, text: str | None, where: str) -> Any:
@@ -161,9 +167,10 @@ def _value(name: str, text: str | None, where: str) -> Any:
             return None
         raise ValueError(f"{where}: {name} is empty.")
     try:
-        if name in _WHOLE:
+        kind = _KINDS.get(name, str)
+        if kind is int:
             return int(text)
-        if name in _REAL:
+        if kind is float:
             value = float(text)
             # Accuracies and R² are never above 1.
             if not math.isfinite(value) or (name.endswith("score") and value > 1):

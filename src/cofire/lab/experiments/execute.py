@@ -1,4 +1,4 @@
-"""One run: train, choose the epoch by validation, test; what came of it as a value."""
+"""One run: train, choose the epoch by validation, test, and return an outcome."""
 
 import json
 import time
@@ -13,9 +13,9 @@ from cofire.data import CATALOG
 from cofire.engine.augmentation import Augmentation
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.lab.experiments.grid import PROFILES, Run
-from cofire.lab.experiments.parts import Parts, parts_of
 from cofire.lab.experiments.removal import RemovalStudy
 from cofire.lab.experiments.results import Outcome
+from cofire.lab.experiments.run_data import RunData, load_run_data
 from cofire.training.cost import epoch_multiply_adds
 
 CURVES = (
@@ -34,7 +34,7 @@ STUDIED = ("loss_before_rewiring", "loss_after_rewiring")
 
 
 def parameters(run: Run) -> dict[str, Any]:
-    """What the estimator is given: the profile, changed by the run's own options.
+    """Return the estimator's parameters: the profile, changed by the run's options.
 
     >>> run = Run("madelon", "set", 100, 1.0, 0, options='{"momentum":0.5}')
     >>> [parameters(run)[name] for name in ("momentum", "epsilon", "max_iter")]
@@ -42,14 +42,14 @@ def parameters(run: Run) -> dict[str, Any]:
     """
     settings = dict(PROFILES[run.profile])
     for name, value in json.loads(run.options).items():
-        if name in ("study", "file", "scale"):  # what is looked at, not how to train
+        if name in ("study", "file", "scale"):  # not parameters of the training
             continue
         both = isinstance(value, dict) and isinstance(settings.get(name), dict)
         settings[name] = settings[name] | value if both else value
     if settings.pop("augment", False):
         settings["augmentation"] = Augmentation(*_image_shape(run.data))
     rate = settings.get("learning_rate")
-    if isinstance(rate, dict):  # JSON has no whole numbers for keys
+    if isinstance(rate, dict):  # the keys of JSON are text
         settings["learning_rate"] = {int(epoch): v for epoch, v in rate.items()}
     if run.epsilon is not None:
         settings["epsilon"] = run.epsilon
@@ -72,51 +72,51 @@ def _image_shape(data: str) -> tuple[int, int, int]:
 
 
 def execute(run: Run, n_threads: int = 1) -> Outcome:
-    """Train once; the test rows are seen by a `Monitor` alone."""
-    parts = parts_of(run)
+    """Train once; only a `Monitor` sees the test rows."""
+    data = load_run_data(run)
     start = time.perf_counter()
-    monitor = Monitor(parts.X_test, parts.y_test)
-    removal = RemovalStudy(parts.X, parts.X_test, parts.y_test, run.seed)
+    monitor = Monitor(data.X_test, data.y_test)
+    removal = RemovalStudy(data.X, data.X_test, data.y_test, run.seed)
     studies: dict[str | None, list[Callback]] = {
         None: [],
         "removal": [removal],
         "rewiring": [RewiringStudy()],
     }
-    model = ESTIMATORS[parts.task](
+    model = ESTIMATORS[data.task](
         **parameters(run),
         n_jobs=n_threads,
         callbacks=[monitor, *studies[json.loads(run.options).get("study")]],
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(parts.X, parts.y, X_val=parts.X_val, y_val=parts.y_val)
-    found = outcome(model, monitor, parts, time.perf_counter() - start)
-    told = _for_the_user(caught)
+        model.fit(data.X, data.y, X_val=data.X_val, y_val=data.y_val)
+    found = outcome(model, monitor, data, time.perf_counter() - start)
+    warned = _for_the_user(caught)
     return replace(
         found,
         curves={**found.curves, **removal.curves},
-        notes={**found.notes, **({"warnings": told} if told else {})},
+        notes={**found.notes, **({"warnings": warned} if warned else {})},
     )
 
 
 def _for_the_user(caught: list[warnings.WarningMessage]) -> list[str]:
-    """What was said to users, to be told once for all runs; the rest is said again."""
-    told = []
+    """Return the warnings for users, shown once for all runs; repeat the others now."""
+    texts = []
     for one in caught:
         if issubclass(one.category, UserWarning):
-            told.append(str(one.message))
+            texts.append(str(one.message))
         else:
             warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(texts))
 
 
-def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outcome:
-    """Read off a fitted model what is worth keeping."""
+def outcome(model: Any, monitor: Monitor, data: RunData, seconds: float) -> Outcome:
+    """Collect what is worth keeping of a fitted model."""
     history = model.history_
     best = int(np.argmax(model.validation_scores_))
     kept = best if model.restore_best else len(history) - 1
     inputs = model.network_.layers[0]
-    n_rows, size = len(parts.y), model.batch_size
+    n_rows, size = len(data.y), model.batch_size
     if model.last_batch == "drop" and n_rows > size:
         n_rows -= n_rows % size
     curves = {
@@ -141,9 +141,9 @@ def outcome(model: Any, monitor: Monitor, parts: Parts, seconds: float) -> Outco
         },
         receipt=model.receipt_.to_dict(),
         notes={
-            "task": parts.task,
+            "task": data.task,
             "sizes": model.network_.sizes,
-            "rows": [len(parts.y), len(parts.y_val), len(parts.y_test)],
+            "rows": [len(data.y), len(data.y_val), len(data.y_test)],
             "rows_an_epoch": n_rows,
             "switched_after": switched[0] if switched else None,
             "recall": _lowest_recall(history),

@@ -1,4 +1,4 @@
-"""What is to be run: a run is a value, a grid is a list of them."""
+"""What to run: a run is a value, a grid is a list of runs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -7,6 +7,7 @@ from typing import Any
 
 from cofire import profiles
 from cofire.errors import unknown_name
+from cofire.lab.names import is_full
 from cofire.methods import METHODS
 from cofire.persistence.values import canonical
 
@@ -19,14 +20,22 @@ PROFILES: dict[str, dict[str, Any]] = {
 """How a network is trained: the paper's two protocols, ours, the defaults."""
 
 
+def keeps_last_epoch(profile: str) -> bool:
+    """Whether the network that counts is the last one, not the best validated one.
+
+    >>> keeps_last_epoch("house"), keeps_last_epoch("masked")
+    (True, False)
+    """
+    return PROFILES.get(profile, {}).get("restore_best") is False
+
+
 @dataclass(frozen=True)
 class Run:
-    """One training, told apart from all others by these.
+    """One training, distinguished from all others by these values.
 
     hidden: neurons in each of three hidden layers. epsilon: None for a dense network.
-    split: None for the paper's rows to train, validate and test with, else the number
-    of a random split of all rows. options: canonical JSON of further parameters of the
-    estimator (see `Run.of`).
+    split: None for the paper's split of the rows, else the number of a random split.
+    options: canonical JSON of further parameters of the estimator (see `Run.of`).
     """
 
     data: str
@@ -40,15 +49,15 @@ class Run:
     options: str = "{}"
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None:  # runs that are equal have one key, be it 1 or 1.0
+        if self.epsilon is not None:  # 1 and 1.0 are the same run, with one key
             object.__setattr__(self, "epsilon", float(self.epsilon))
 
     @classmethod
     def of(cls, *, options: Mapping[str, Any] | None = None, **fields: Any) -> "Run":
-        """Make a run of names that exist; a dense network has no epsilon.
+        """Make a run, with names that exist; a dense network has no epsilon.
 
-        What a store holds is not checked so: a method may be that of a package which is
-        not installed here.
+        The runs of a store are not checked like this: a method may belong to a package
+        that is not installed here.
 
         >>> Run.of(data="madelon", method="set", hidden=100, epsilon=1, seed=0).key
         '["madelon","set",100,1.0,0,"masked",500,null,"{}"]'
@@ -59,16 +68,16 @@ class Run:
             raise unknown_name("profile", run.profile, PROFILES)
         if run.method not in METHODS:
             raise unknown_name("method", run.method, METHODS)
-        return replace(run, epsilon=None) if run.method == "dense" else run
+        return replace(run, epsilon=None) if METHODS[run.method].full else run
 
     @property
     def key(self) -> str:
-        """The same text for equal runs."""
+        """Return a text that is the same for equal runs only."""
         return canonical([getattr(self, field.name) for field in fields(self)])
 
     @property
     def cell(self) -> "Cell":
-        """The run without its seed: what a table has one entry for."""
+        """Return the run without its seed: a table has one entry for it."""
         rest = asdict(self)
         del rest["seed"]
         return Cell(**rest)
@@ -88,7 +97,7 @@ class Cell:
     options: str = "{}"
 
     def run(self, seed: int) -> Run:
-        """The run of this cell with a seed."""
+        """Return the run of this cell with a seed."""
         return Run(**asdict(self), seed=seed)
 
 
@@ -101,7 +110,7 @@ def grid(
     seeds: Iterable[int],
     **rest: Any,
 ) -> Iterator[Run]:
-    """All combinations, each dense network once and not once for every epsilon.
+    """Yield all combinations; a dense network comes once, not once per epsilon.
 
     >>> methods = "set", "dense"
     >>> runs = grid(data=["madelon"], methods=methods, hidden=[100], epsilon=[1, 5],
@@ -111,7 +120,7 @@ def grid(
     """
     hidden, epsilon, seeds = list(hidden), list(epsilon), list(seeds)
     for name, n, method in product(data, hidden, methods):
-        for e in [None] if method == "dense" else epsilon:
+        for e in [None] if is_full(method) else epsilon:
             for seed in seeds:
                 yield Run.of(
                     data=name, method=method, hidden=n, epsilon=e, seed=seed, **rest

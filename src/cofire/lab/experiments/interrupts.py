@@ -1,7 +1,7 @@
-"""Ctrl-C while runs run: noted at once, obeyed between two steps.
+"""Ctrl-C during a campaign: noted at once, obeyed between two steps.
 
-An interrupt in the middle of a claim or of the end of a worker would leave things half
-done; and who is impatient presses Ctrl-C again while all is being put in order.
+An interrupt in the middle of a claim, or while a worker ends, would leave things half
+done; and a user may press Ctrl-C again during the clean-up.
 """
 
 import signal
@@ -15,9 +15,9 @@ from types import FrameType
 class Interrupts:
     """Signals that would raise KeyboardInterrupt raise it where `check` is called.
 
-    That is SIGINT, and SIGTERM where the command line is in charge. Handlers of other
-    kinds stay, and so does everything in a thread that is not the main one: Python
-    interrupts only that.
+    That is SIGINT, and SIGTERM if the command line installed its handler. Other
+    handlers stay in place. In a thread other than the main one nothing changes: Python
+    interrupts the main thread only.
     """
 
     def __init__(self) -> None:
@@ -49,15 +49,15 @@ class Interrupts:
 
 @contextmanager
 def deaf_children() -> Iterator[None]:
-    """Processes that are started meanwhile do not hear Ctrl-C.
+    """Processes that are started inside this context ignore Ctrl-C.
 
-    A terminal tells all of them; their parent is the one to end them, and without a
-    traceback from each.
+    A terminal sends it to all of them; but their parent ends them, without a traceback
+    from each.
     """
     if not hasattr(signal, "pthread_sigmask"):  # not a POSIX system
         yield
         return
-    resource_tracker.ensure_running()  # when Python starts it, it lifts the block
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,4 +1,4 @@
-"""What a run was about, in a few words: its rows, how they were read, its settings."""
+"""Short texts about runs: their data, how it was read, their settings."""
 
 import json
 import re
@@ -13,21 +13,22 @@ Subject = tuple[str, str, str]
 
 
 def own_file(run: Run | Cell) -> dict[str, Any] | None:
-    """How a run read somebody's own file; None for a data set of the catalogue."""
+    """Return how a run read the user's file; None for a data set of the catalogue."""
     found: dict[str, Any] | None = json.loads(run.options).get("file")
     return found
 
 
 def settings(run: Run | Cell) -> str:
-    """The options of a run but for its file: canonical JSON."""
+    """Return the options of a run without those of its file: canonical JSON."""
     options = json.loads(run.options)
     return canonical({name: options[name] for name in options if name != "file"})
 
 
 def subject(run: Run | Cell) -> Subject:
-    """Which rows, read how: the same for a copy of a file in another folder.
+    """Identify the data of a run; a copy of a file in another folder is the same.
 
-    Name, checksum ("" for a data set of the catalogue), how it was read.
+    Returns the name, the checksum ("" for a data set of the catalogue) and how the file
+    was read.
     """
     file = own_file(run)
     if file is None:
@@ -39,7 +40,7 @@ def subject(run: Run | Cell) -> Subject:
 
 
 def data_titles(runs: Iterable[Run | Cell]) -> dict[Subject, str]:
-    """A short name for each subject: the file's, and what tells it from others.
+    """Return a short name for each subject: the file's, and how it differs from others.
 
     >>> def run(**file):
     ...     options = {"file": {"sha256": "351ba6cd", "header": True, **file}}
@@ -60,7 +61,7 @@ def data_titles(runs: Iterable[Run | Cell]) -> dict[Subject, str]:
         if digest and len({other[1] for other in alike}) > 1:
             words.append(f"sha256 {digest[:6]}")
         title = ", ".join([name, *words])
-        # As of two files to test with that have one name.
+        # E.g. two test files of the same name.
         again = sum(
             re.fullmatch(rf"{re.escape(title)}( #\d+)?", other) is not None
             for other in titles.values()
@@ -70,7 +71,7 @@ def data_titles(runs: Iterable[Run | Cell]) -> dict[Subject, str]:
 
 
 def run_label(run: Run) -> str:
-    """A run in a few words, those that tell it from others like it.
+    """Describe a run in a few words.
 
     >>> run_label(Run("madelon", "set", 100, 1.0, 3))
     'madelon set n=100 eps=1 seed 3, 500 epochs'
@@ -90,7 +91,7 @@ def run_label(run: Run) -> str:
 
 
 def options_text(options: str) -> str:
-    """A run's own options (JSON) for people.
+    """Return a run's own options (JSON) as text for people.
 
     >>> options_text('{"alpha":0.1,"method_params":{"patience":20}}')
     'alpha 0.1, patience 20'
@@ -102,7 +103,7 @@ def options_text(options: str) -> str:
 
 
 def score_text(score: float, task: str) -> str:
-    """A score as people read it: a share of rows, or R².
+    """Format a score: the fraction of rows in per cent, or R².
 
     >>> score_text(0.4921, "classification"), score_text(-0.086, "regression")
     ('49.2 %', 'R² -0.086')
@@ -111,9 +112,9 @@ def score_text(score: float, task: str) -> str:
 
 
 def failure(error: str) -> str:
-    r"""Why a run failed, in a line: what follows the last call of its traceback.
+    r"""Return why a run failed, in a line: what follows the last call of a traceback.
 
-    An error may have more to say in further lines; `cofire runs show` has all of them.
+    The error may have further lines; `cofire runs show` prints all of them.
 
     >>> failure("Traceback ...:\n  File 'a.py', line 1\n    f()\nOSError: gone.\n  url")
     'OSError: gone.'
@@ -125,7 +126,7 @@ def failure(error: str) -> str:
 
 
 def _reading(of: Subject) -> list[str]:
-    """How a file was read, as far as that was said; the target first."""
+    """Return how a file was read, except for defaults; the target comes first."""
     found = json.loads(of[2])
     words = []
     for name in sorted(found, key=lambda name: (name != "target", name)):

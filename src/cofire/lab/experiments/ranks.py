@@ -19,11 +19,11 @@ class SignedRank:
 
 
 def signed_rank(a: ArrayLike, b: ArrayLike) -> SignedRank | None:
-    """Wilcoxon's signed-rank test of paired values: one pair a data set, or cell.
+    """Do Wilcoxon's signed-rank test of paired values: one pair per data set, or cell.
 
     Pairs without a difference are left out; None if none is left. Equal differences
-    share their mean rank. p is exact, ties included: of all 2^n ways to give the ranks
-    signs. From 201 pairs on a normal approximation takes its place.
+    share their mean rank. p is exact, ties included: from all 2^n ways to give the
+    ranks signs. For more than 200 pairs a normal approximation is used.
 
     >>> signed_rank([82, 72, 64, 61, 90], [58, 60, 58, 65, 80])
     SignedRank(statistic=1.0, p=0.125, n=5)
@@ -39,7 +39,7 @@ def signed_rank(a: ArrayLike, b: ArrayLike) -> SignedRank | None:
     if n > _EXACT_UP_TO:
         test = stats.wilcoxon(differences, method="asymptotic")
         return SignedRank(statistic, float(test.pvalue), n)
-    # chances[s]: that the positive ranks sum to s / 2 if each sign is a fair coin's
+    # chances[s]: probability that the positive ranks sum to s / 2 if signs are random
     chances = np.ones(1)
     for rank in np.rint(2 * ranks).astype(int):
         chances = 0.5 * (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0)))
@@ -51,7 +51,7 @@ def signed_rank(a: ArrayLike, b: ArrayLike) -> SignedRank | None:
 class Friedman:
     """Average ranks (1 is best) and Friedman's test that they differ by chance alone.
 
-    statistic and p are None where all methods tie everywhere.
+    statistic and p are None if all methods tie everywhere.
     """
 
     ranks: tuple[float, ...]
@@ -75,7 +75,7 @@ def friedman(scores: ArrayLike) -> Friedman:
     table = np.asarray(scores, dtype=float)
     if table.ndim != 2 or table.shape[1] < 2 or table.shape[0] < 1:
         raise ValueError(
-            f"scores: a row a cell, two methods or more; got {table.shape}."
+            f"scores: (cells, methods) with two methods or more; got {table.shape}."
         )
     n, k = table.shape
     ranks = stats.rankdata(-_rounded(table), axis=1)
@@ -94,7 +94,7 @@ def friedman(scores: ArrayLike) -> Friedman:
 def nemenyi_critical_difference(
     n_methods: int, n_cells: int, *, level: float = 0.05
 ) -> float:
-    """Difference of average ranks from which on two methods differ (Nemenyi, 1963).
+    """Return the smallest difference of average ranks that counts (Nemenyi, 1963).
 
     q / sqrt(2) * sqrt(k (k + 1) / (6 N)), q of the studentized range for k methods and
     infinitely many degrees of freedom.
@@ -107,9 +107,9 @@ def nemenyi_critical_difference(
 
 
 def nemenyi_p_values(ranks: ArrayLike, n_cells: int) -> np.ndarray:
-    """p of each pair of methods for their average ranks: (methods, methods), 1 within.
+    """Return p of each pair of methods from average ranks: (methods, methods).
 
-    Corrected for the number of pairs, as the critical difference is.
+    1 on the diagonal. Corrected for the number of pairs, as the critical difference is.
 
     >>> nemenyi_p_values([1.0, 1.5, 3.0], n_cells=12).round(3).tolist()
     [[1.0, 0.438, 0.0], [0.438, 1.0, 0.001], [0.0, 0.001, 1.0]]
@@ -123,10 +123,10 @@ def nemenyi_p_values(ranks: ArrayLike, n_cells: int) -> np.ndarray:
 
 
 def conover_p_values(scores: ArrayLike) -> np.ndarray | None:
-    """p of each pair of methods by Conover's test, Holm-corrected: (methods, methods).
+    """Return p of each pair by Conover's test, Holm-corrected: (methods, methods).
 
-    It finds more than Nemenyi's. None where every cell ranks the methods alike, all
-    tied or not: then it divides by 0. Needs scikit-posthocs (`cofire[stats]`).
+    It finds more than Nemenyi's. None if every cell has the same ranks, all tied or
+    not: then it divides by 0. Needs scikit-posthocs (`cofire[stats]`).
     """
     from scikit_posthocs import posthoc_conover_friedman
 
@@ -142,6 +142,6 @@ def _rank_error(n_methods: int, n_cells: int) -> float:
 
 
 def _rounded(values: np.ndarray) -> np.ndarray:
-    """Values without their last digits: means equal but for rounding are ties."""
+    """Remove the last digits: means that differ by rounding only are ties."""
     scale = float(np.max(np.abs(values), initial=0.0))
     return np.round(values / scale, 10) if scale > 0 else values

@@ -1,4 +1,4 @@
-"""Figure 4's experiment: how long a trained network holds while connections go."""
+"""The experiment of figure 4: accuracy while connections are removed."""
 
 from typing import Any
 
@@ -20,8 +20,8 @@ CHECKPOINTS = (10, 30, 50, 100)
 class RemovalStudy(Callback):
     """After some epochs, remove a hundredth of each layer's connections at a time.
 
-    Scores are taken once, on the network as it was trained: the magnitude of a weight,
-    the cosine similarity of the two neurons over the training rows, or a random number.
+    Connections are scored once, on the trained network: by the magnitude of the weight,
+    by the cosine similarity of the two neurons over the training rows, or at random.
     Biases stay, nothing is trained again. `curves` has the test accuracy after 0, 1,
     ... 100 steps, by "removal EPOCH SCORE ORDER".
     """
@@ -76,7 +76,7 @@ class RemovalStudy(Callback):
 
 
 def without_first(layer: SparseLayer, ranked: np.ndarray, n: int) -> SparseLayer:
-    """The layer without the first n of its connections in this order."""
+    """Return the layer without the first n of its connections in this order."""
     stays = np.ones(layer.nnz, dtype=bool)
     stays[ranked[:n]] = False
     return SparseLayer.from_keys(
@@ -87,11 +87,11 @@ def without_first(layer: SparseLayer, ranked: np.ndarray, n: int) -> SparseLayer
 def connection_cosines(
     network: SparseNetwork, X: np.ndarray, block: int = 1000
 ) -> list[np.ndarray]:
-    """Cosine similarity of the two neurons of each connection, over the rows of X.
+    """Return the cosine similarity of each connection's neurons over the rows of X.
 
-    Activations are compared as growth compares them: after ReLU, at the output after
-    softmax. A neuron that never fires is similar to nothing: 0. A full layer needs a
-    product of all its pairs, a sparse one only those of its connections.
+    Activations are compared as in growth: after ReLU, at the output after softmax. The
+    similarity of a neuron that never fires is 0. A full layer needs the products of all
+    pairs, a sparse one only those of its connections.
     """
     if network.activation != "relu" or network.output != "softmax":
         raise ValueError("only networks with ReLU and softmax are studied")

@@ -1,4 +1,4 @@
-"""Run what is to be run, on all cores, and put every result into the store at once."""
+"""Run a list of runs on all cores, and store each result as soon as it is there."""
 
 import os
 import platform
@@ -25,16 +25,16 @@ from cofire.lab.experiments.interrupts import Interrupts, deaf_children
 from cofire.lab.experiments.results import Outcome
 from cofire.lab.experiments.store import Store, run_of
 
-RHYTHM = 20.0  # seconds between signs of life
+SIGN_INTERVAL = 20.0  # seconds between signs of life
 IDLE = 300.0  # seconds after which a worker without work ends
-LOOK_UP = 0.1  # seconds after which a runner that waits looks for an interrupt
+POLL_INTERVAL = 0.1  # seconds after which a waiting runner checks for an interrupt
 
 Executor = Callable[[Run, int], Outcome]
 
 
 @dataclass
 class Campaign:
-    """How far a list of runs is; a display reads it, the runner writes it."""
+    """The progress of a list of runs; the runner writes it, a display reads it."""
 
     n_runs: int
     n_processes: int
@@ -44,9 +44,9 @@ class Campaign:
     done: int = 0
     failed: list[tuple[Run, str]] = field(default_factory=list)
     running: dict[Run, float] = field(default_factory=dict)
-    """The runs in flight, and when each began (`time.monotonic`)."""
+    """The runs in progress, and when each began (`time.monotonic`)."""
     elsewhere: int = 0
-    """Runs that another process has taken."""
+    """Runs that another process has claimed."""
     last: tuple[Run, Outcome] | None = None
     seconds_left: float | None = None
 
@@ -55,9 +55,9 @@ Watcher = Callable[[Campaign], None]
 
 
 def fill_cores(n_runs: int, n_cores: int | None = None) -> tuple[int, int]:
-    """How many processes with how many threads each keep all cores busy.
+    """Return how many processes, with how many threads each, keep all cores busy.
 
-    Processes first: they share nothing and so lose nothing.
+    Processes come first: they share nothing, so they do not slow each other down.
 
     >>> fill_cores(100, 8), fill_cores(3, 8), fill_cores(1, 8)
     ((8, 1), (3, 2), (1, 8))
@@ -68,7 +68,7 @@ def fill_cores(n_runs: int, n_cores: int | None = None) -> tuple[int, int]:
 
 
 def train(run: Run, n_threads: int) -> Outcome:
-    """Execute a run; a worker that trains nothing need not wait for scikit-learn."""
+    """Execute a run; imported late, so that scikit-learn loads only where it trains."""
     from cofire.lab.experiments.execute import execute
 
     return execute(run, n_threads)
@@ -84,11 +84,11 @@ def run_all(
     watch: Watcher = lambda campaign: None,
     execute: Executor = train,
 ) -> Campaign:
-    """Run what the store does not have yet, in this order; returns how it went.
+    """Run what the store does not have yet, in this order; return the campaign.
 
-    A run that raises is noted with its traceback, and the others go on. An interrupt
-    gives the runs in flight back: the next call begins with them. It is obeyed within
-    moments, and a second one changes nothing.
+    A run that raises is stored with its traceback, and the others continue. After an
+    interrupt the runs in progress are waiting again: the next call begins with them. It
+    is obeyed within moments, and a second one changes nothing.
     """
     with Interrupts() as interrupts:
         store.add(runs)
@@ -106,7 +106,7 @@ def run_all(
         with _signs_of_life(store):
             try:
                 suspects = runner.run(todo, processes)
-                # A worker died and took others along: one at a time tells which it was.
+                # The death of a worker ended all of them: run one at a time to find it.
                 for run in suspects:
                     if runner.run([run], 1):
                         runner.fail(run, runner.death)
@@ -132,17 +132,17 @@ class _Runner:
         self.pace = _Pace(store)
         self.left: dict[Run, None] = {}
         self.death = ""
-        """What is known of the last worker that died."""
+        """What is known about the last worker that died."""
 
     def run(self, todo: Sequence[Run], n_processes: int) -> list[Run]:
-        """Run these; returns those that were in flight when a worker died."""
+        """Run these; return those that were in progress when a worker died."""
         self.left = dict.fromkeys(todo)
         suspects: list[Run] = []
         while self.left:
             try:
                 self._run_pool(list(self.left), n_processes)
             except BrokenProcessPool as error:
-                self.interrupts.check()  # it may be what ended the worker, too
+                self.interrupts.check()  # perhaps that ended the worker
                 self.death = f"{error}\nThe process died (out of memory?)."
                 lost = list(self.campaign.running)
                 self.store.give_back(lost)
@@ -153,14 +153,14 @@ class _Runner:
         return suspects
 
     def _run_pool(self, todo: list[Run], n_processes: int) -> None:
-        """Keep so many processes busy; also a single one is a process of its own.
+        """Keep this many processes busy; even a single run has a process of its own.
 
-        So a run that is killed never takes this process along.
+        So a run that is killed never ends this process.
         """
         threads = self.campaign.n_threads
         limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
         _see_that_workers_can_be_killed()
-        # A pool of our own: the one that joblib shares is joblib's to set up.
+        # Our own pool: the one that joblib shares has other settings.
         pool = ProcessPoolExecutor(
             n_processes,
             timeout=IDLE,
@@ -172,15 +172,15 @@ class _Runner:
         flying: dict[Future[Any], Run] = {}
         try:
             while True:
-                # A run is claimed when its turn has come, not before.
+                # A run is claimed when it can start, not before.
                 while len(flying) < n_processes and (run := next(claimed, None)):
-                    with deaf_children():  # a worker starts when there is work for it
+                    with deaf_children():  # workers start when there is work
                         future = pool.submit(_attempt, self.execute, run, threads)
                     flying[future] = run
                 if not flying:
                     return
-                landed, _ = wait(flying, LOOK_UP, return_when=FIRST_COMPLETED)
-                # What came home whole is written down before a death is dealt with.
+                landed, _ = wait(flying, POLL_INTERVAL, return_when=FIRST_COMPLETED)
+                # Results are stored before the death of a worker is handled.
                 for future in sorted(landed, key=lambda f: f.exception() is not None):
                     self._land(flying.pop(future), future)
                 self.interrupts.check()
@@ -191,8 +191,8 @@ class _Runner:
         error = future.exception()
         if isinstance(error, BrokenProcessPool | KeyboardInterrupt):
             raise error
-        if error is not None:  # an exit, or what cannot be sent between processes
-            self.interrupts.check()  # or what a signal to all of us has done to it
+        if error is not None:  # an exit, or a result that cannot be pickled
+            self.interrupts.check()  # or a signal that all processes received
             self.fail(run, "".join(traceback.format_exception(error)))
         elif isinstance(future.result(), Outcome):
             self.finish(run, future.result())
@@ -213,7 +213,7 @@ class _Runner:
     def finish(self, run: Run, outcome: Outcome) -> None:
         try:
             self.store.finish(run, outcome, machine(self.campaign.n_threads))
-        except (TypeError, ValueError):  # what it brought cannot be written down
+        except (TypeError, ValueError):  # the outcome cannot be stored
             self.fail(run, traceback.format_exc())
             return
         self.pace.add(run, outcome.seconds)
@@ -239,7 +239,7 @@ class _Runner:
 
 
 class _Pace:
-    """How long an epoch takes: as long as those of runs like it did."""
+    """How long an epoch will take: as long as in similar runs that are done."""
 
     def __init__(self, store: Store) -> None:
         self.sums: dict[tuple[Any, ...], tuple[float, int]] = {}
@@ -248,7 +248,7 @@ class _Pace:
 
     @staticmethod
     def _kinds(run: Run) -> list[tuple[Any, ...]]:
-        """From the most alike to the least."""
+        """Return groups of similar runs, the most similar first."""
         return [
             (run.data, run.method, run.hidden, run.epsilon),
             (run.data, run.hidden),
@@ -271,7 +271,7 @@ class _Pace:
     def expect(
         self, left: dict[Run, None], running: dict[Run, float], n_processes: int
     ) -> float | None:
-        """Seconds until all are over; None where nothing is known yet."""
+        """Return the seconds until all are done; None if nothing is known yet."""
         total = longest = 0.0
         for run in left:
             seconds = self._expected(run)
@@ -286,7 +286,7 @@ class _Pace:
 
 
 def machine(n_threads: int) -> dict[str, Any]:
-    """What the seconds of a run were measured on."""
+    """Describe the machine that the seconds of a run were measured on."""
     return {
         "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
@@ -298,7 +298,7 @@ def machine(n_threads: int) -> dict[str, Any]:
 
 
 def _end_with_parent(parent: int) -> None:
-    """Let this worker end when its runner was killed, not train on for nobody."""
+    """End this worker when its runner was killed: nobody waits for its result."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -309,9 +309,9 @@ def _end_with_parent(parent: int) -> None:
 
 
 def _see_that_workers_can_be_killed() -> None:
-    """Without psutil and pgrep loky cannot: it would wait for its workers for ever.
+    """Give loky another way to kill workers if it has neither psutil nor pgrep.
 
-    Small containers have neither.
+    Small containers have neither, and it would wait for its workers for ever.
     """
     if find_spec("psutil") is None and shutil.which("pgrep") is None:
         process_executor.kill_process_tree = _kill
@@ -324,7 +324,7 @@ def _kill(worker: Any) -> None:
 
 
 def _attempt(execute: Executor, run: Run, n_threads: int) -> Outcome | str:
-    """What a worker does: what came of a run, or the traceback of its error."""
+    """Execute a run in a worker; return its outcome, or the traceback of its error."""
     try:
         return execute(run, n_threads)
     except Exception:
@@ -336,7 +336,7 @@ def _signs_of_life(store: Store) -> Iterator[None]:
     over = threading.Event()
 
     def keep_saying() -> None:
-        while not over.wait(RHYTHM):
+        while not over.wait(SIGN_INTERVAL):
             store.give_sign_of_life()
 
     thread = threading.Thread(target=keep_saying, daemon=True)

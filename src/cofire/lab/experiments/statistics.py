@@ -1,8 +1,8 @@
-"""Figures about runs: arrays in, plain values out.
+"""Statistics of runs: arrays in, plain values out.
 
 Here are the measures of the paper. Effect sizes with intervals are in `effect_sizes`,
-what compares methods over many data sets in `ranks`; all can be imported from here.
-What a sample is too small or too even for is None, never NaN.
+comparisons of methods over many data sets in `ranks`; all can be imported from here.
+A value that a sample is too small or too uniform for is None, never NaN.
 """
 
 import math
@@ -29,6 +29,7 @@ from cofire.lab.experiments.ranks import (
     nemenyi_p_values,
     signed_rank,
 )
+from cofire.lab.table import mean_and_spread
 
 __all__ = [
     "Agreement",
@@ -58,11 +59,11 @@ PARTNER_NOTE = (
     "CTRE is the one of CTRE_seq and CTRE_sim with the higher mean. To take the better "
     "of two is a selection: it favours CTRE, and the p-values do not account for it."
 )
-"""What a table says that compares methods with `better_variant`."""
+"""For the caption of a table that compares methods with `better_variant`."""
 
 
 def selected_so_far(validation: Iterable[float], test: Iterable[float]) -> list[float]:
-    """Test score of the epoch that validated best so far; ties keep the earlier one.
+    """Return the test score of the best validated epoch so far; of ties the earlier.
 
     >>> selected_so_far([0.5, 0.7, 0.7, 0.6], [0.1, 0.2, 0.3, 0.4])
     [0.1, 0.2, 0.2, 0.2]
@@ -74,25 +75,11 @@ def selected_so_far(validation: Iterable[float], test: Iterable[float]) -> list[
     return selected
 
 
-def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
-    """Mean and population standard deviation (divided by n), as the paper has them.
-
-    >>> mean_and_spread([1, 3])
-    (2.0, 1.0)
-    """
-    sample = np.asarray(values, dtype=float)
-    if sample.size == 0:
-        raise ValueError("no values: there is no mean of nothing.")
-    if np.ptp(sample) == 0:  # rounding gives equal values a spread of 1e-17
-        return float(sample.flat[0]), 0.0
-    return float(sample.mean()), float(sample.std())
-
-
 @dataclass(frozen=True)
 class KSTest:
     """Largest distance of two empirical distributions, its p, and whether p < level.
 
-    can_reject: whether so few values can differ at that level at all.
+    can_reject: whether samples of these sizes can differ at that level at all.
     """
 
     statistic: float
@@ -104,8 +91,8 @@ class KSTest:
 def ks_test(a: ArrayLike, b: ArrayLike, *, level: float = 0.05) -> KSTest:
     """Two-sample two-sided Kolmogorov-Smirnov test with the exact p-value.
 
-    15 values against 15 differ at 0.05 from a statistic of 8/15 on. Three against three
-    never do: the smallest p there is is 0.1. With ties the p-value is an upper bound.
+    15 values against 15 differ at 0.05 if the statistic is at least 8/15. Three against
+    three never do: the smallest possible p is 0.1. With ties p is an upper bound.
 
     >>> test = ks_test(range(15), range(8, 23))
     >>> round(test.p, 3), test.rejected
@@ -122,7 +109,7 @@ def ks_test(a: ArrayLike, b: ArrayLike, *, level: float = 0.05) -> KSTest:
 def better_variant(
     variants: Mapping[str, ArrayLike], *, seed_wise_maximum: bool = False
 ) -> tuple[str, np.ndarray]:
-    """The variant with the highest mean, which the others are compared with.
+    """Return the variant with the highest mean, which the others are compared with.
 
     The paper compares every method with "CTRE", the better of CTRE_seq and CTRE_sim.
     That is a selection after the fact (see `PARTNER_NOTE`). `seed_wise_maximum` takes
@@ -148,12 +135,12 @@ def training_delay(
     *,
     threshold: float = 0.9,
 ) -> dict[str, float | None]:
-    """Share of the epochs, in per cent, until a method is nearly as good as the best.
+    """Return the per cent of the epochs until a method is nearly as good as the best.
 
-    curves: (seeds, epochs) of test accuracies selected so far, for each method. Counted
-    is the first epoch in which the mean over seeds is at least `threshold` times the
-    largest final mean among the `reference` methods (all, if there is None); None for a
-    method that does not get there.
+    curves: (seeds, epochs) of test accuracies selected so far, for each method. It is
+    the first epoch in which the mean over seeds is at least `threshold` times the
+    largest final mean among the `reference` methods (default: all); None for a method
+    that does not reach it.
 
     >>> training_delay({"slow": [[0.1, 0.2, 0.3, 0.8]], "fast": [[0.5, 0.8, 0.8, 0.8]],
     ...     "weak": [[0.5, 0.6, 0.6, 0.6]]})
@@ -166,9 +153,8 @@ def training_delay(
     }
     names = list(means) if reference is None else list(reference)
     best = max(float(means[name][-1]) for name in names)
-    goal = threshold * best - 1e-12 * abs(
-        best
-    )  # as good but for rounding is good enough
+    rounding = 1e-12 * abs(best)
+    goal = threshold * best - rounding
     delays: dict[str, float | None] = {}
     for name, mean in means.items():
         reached = np.flatnonzero(mean >= goal)
@@ -179,9 +165,9 @@ def training_delay(
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust the p-values of several tests so that together they keep the level.
 
-    Holm's way (1979): the smallest of m is multiplied with m, the next with m - 1 and
-    so on, none becoming less than one before it nor more than 1. A test that was not
-    possible (None) stays so and is not counted.
+    Holm (1979): the smallest of m is multiplied by m, the next by m - 1 and so on; none
+    becomes smaller than the one before it, or larger than 1. A test that was not
+    possible (None) stays None and is not counted.
 
     >>> holm([0.01, 0.04, None, 0.03])
     [0.03, 0.06, None, 0.06]
@@ -197,7 +183,7 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Whether a cell agrees with the paper's, our mean less theirs, Welch's p."""
+    """Whether a cell agrees with the paper's, our mean minus theirs, Welch's p."""
 
     mark: Literal["agrees", "above", "below"]
     difference: float
@@ -205,17 +191,17 @@ class Agreement:
 
     @property
     def agrees(self) -> bool:
-        """Whether the means are near enough."""
+        """Whether the means are close enough."""
         return self.mark == "agrees"
 
 
 def p_of_equal_means(
     ours: ArrayLike, mean: float, sd: float, seeds: int, *, equal_var: bool = False
 ) -> float | None:
-    """p of Welch's test (of Student's with `equal_var`) against a printed mean.
+    """Return p of Welch's test (with `equal_var` Student's) against a printed mean.
 
-    The printed spread is taken for the population's, as ours is. None with a single
-    seed on a side or no spread on either.
+    The printed spread is taken for the population's, as ours is. None if either side
+    has a single seed, or if neither has a spread.
     """
     sample = np.asarray(ours, dtype=float)
     our_mean, our_sd = mean_and_spread(sample)
@@ -242,8 +228,8 @@ def agreement(ours: ArrayLike, mean: float, sd: float, seeds: int) -> Agreement:
     """Compare accuracies in per cent with a printed mean, spread and number of seeds.
 
     They agree if the means differ by at most 2 sqrt(sd_paper² + sd_ours²) + 0.5 points:
-    noise of both, and half a point for what the paper rounds and leaves open. p is that
-    of Welch's test for equal means: see `p_of_equal_means`.
+    the noise of both, and half a point for rounding and for what the paper leaves open.
+    p is that of Welch's test of equal means: see `p_of_equal_means`.
 
     >>> agreement([54.0, 56.0], mean=54.9, sd=1.0, seeds=15).mark
     'agrees'

@@ -1,9 +1,9 @@
-"""The run store: one SQLite file with every run, its curves, and what it took.
+"""The run store: one SQLite file with every run, its curves, and what it needed.
 
 A run is waiting, running, done or failed. Several processes may share the file: each
 claims a run before starting it, and a claim counts while its owner gives signs of life.
-What a run brought is written in one transaction, so that a process may be killed at any
-moment and loses the runs in flight alone.
+The outcome of a run is written in one transaction: a process that is killed loses only
+the runs in progress.
 """
 
 import json
@@ -20,36 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from cofire.lab.experiments import migrations
 from cofire.lab.experiments.grid import Run
-from cofire.lab.experiments.results import Outcome, Result
+from cofire.lab.experiments.results import COLUMNS, Outcome, Result
 from cofire.persistence.values import canonical
 
-APPLICATION = 0x636F6669  # "cofi": tells our files from other SQLite files
-VERSION = 1
 SILENCE = 90.0  # seconds without a sign of life after which a claim is void
-
-SCHEMA = f"""
-CREATE TABLE runs (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-    data TEXT NOT NULL, method TEXT NOT NULL, hidden INTEGER NOT NULL, epsilon REAL,
-    seed INTEGER NOT NULL, profile TEXT NOT NULL, epochs INTEGER NOT NULL,
-    split INTEGER, options TEXT NOT NULL,
-    status TEXT NOT NULL DEFAULT 'waiting'
-        CHECK (status IN ('waiting', 'running', 'done', 'failed')),
-    owner TEXT, alive REAL, finished TEXT,
-    score REAL, validation_score REAL, best_epoch INTEGER,
-    connections INTEGER, density REAL, seconds REAL,
-    cofire TEXT, machine TEXT, receipt TEXT, notes TEXT, error TEXT
-);
-CREATE INDEX runs_by_status ON runs (status);
--- A value an epoch (or, for `inputs`, a number an input): float32, little-endian.
-CREATE TABLE curves (
-    run INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (run, name)
-) WITHOUT ROWID;
-PRAGMA application_id = {APPLICATION};
-PRAGMA user_version = {VERSION};
-"""
 
 RUN_FIELDS = tuple(f.name for f in fields(Run))
 
@@ -59,7 +35,7 @@ class StoreError(Exception):
 
 
 class Store:
-    """The runs of a file, which is made where there is none.
+    """The runs of a file; the file is created if it does not exist.
 
     >>> import tempfile
     >>> from cofire.lab.experiments.grid import Run
@@ -79,7 +55,7 @@ class Store:
                 f"there are no runs yet: {self.path} does not exist."
             )
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = threading.RLock()  # signs of life come from a thread of their own
+        self._lock = threading.RLock()  # signs of life come from another thread
         try:
             self._db = sqlite3.connect(
                 self.path, timeout=60, isolation_level=None, check_same_thread=False
@@ -89,41 +65,71 @@ class Store:
         self._db.row_factory = sqlite3.Row
         try:
             self._open()
-        except sqlite3.OperationalError as error:
+        except BaseException as error:
             self._db.close()
-            raise StoreError(f"{self.path} cannot be used: {error}.") from None
-        except sqlite3.DatabaseError as error:
-            self._db.close()
-            raise StoreError(f"{self.path} is not a run store: {error}.") from None
-        except StoreError:
-            self._db.close()
+            if isinstance(error, sqlite3.OperationalError):
+                raise StoreError(f"{self.path} cannot be used: {error}.") from None
+            if isinstance(error, sqlite3.DatabaseError):
+                raise StoreError(f"{self.path} is not a run store: {error}.") from None
             raise
 
     def _open(self) -> None:
-        if self._identity() == (0, 0, 0):  # nothing there, and nobody's
+        if self._identity() == (0, 0, 0):  # an empty file, or a new one
             with self._transaction():
-                if self._identity() == (0, 0, 0):  # nobody was quicker
-                    for statement in SCHEMA.split(";\n"):
-                        self._db.execute(statement)
-        application, version, _ = self._identity()
-        if application != APPLICATION:
-            raise StoreError(
-                f"{self.path} is not a run store: it is another program's database."
-            )
-        if version > VERSION:
-            raise StoreError(
-                f"{self.path} was written by a newer cofire (schema {version}, "
-                f"this one knows {VERSION}): please update cofire."
-            )
+                if self._identity() == (0, 0, 0):  # no other process was quicker
+                    migrations.create(self._db)
+        if self._version() < migrations.latest_version():
+            self._migrate()
         self._db.execute("PRAGMA foreign_keys = ON")
         self._db.execute("PRAGMA synchronous = NORMAL")
-        # Readers then never wait for a writer. It needs the file for itself for a
-        # moment: where others have it, the next one to open it will see to that.
+        # Readers then never wait for a writer. The change needs exclusive access for a
+        # moment: if another process has the file open, the next one to open it tries.
         with suppress(sqlite3.OperationalError):
             self._db.execute("PRAGMA journal_mode = WAL")
 
+    def _version(self) -> int:
+        """Return the version of the file; refuse what this cofire cannot use."""
+        application, version, _ = self._identity()
+        if application != migrations.APPLICATION:
+            raise StoreError(
+                f"{self.path} is not a run store: it is another program's database."
+            )
+        if version > migrations.latest_version():
+            raise StoreError(
+                f"{self.path} was written by a newer cofire (schema {version}, "
+                f"this one knows {migrations.latest_version()}): please update cofire."
+            )
+        return version
+
+    def _migrate(self) -> None:
+        """Bring an older file up to date in one transaction, unless it is in use."""
+        latest = migrations.latest_version()
+        with self._transaction():
+            version = self._version()  # another process may have been quicker
+            if version == latest:
+                return
+            self._refuse_if_in_use(version)
+            try:
+                migrations.migrate(self._db, version)
+            except Exception as error:
+                raise StoreError(
+                    f"{self.path} could not be brought from schema {version} to "
+                    f"{latest}: {error}. The file is as it was."
+                ) from error
+
+    def _refuse_if_in_use(self, version: int) -> None:
+        """Keep the claims of others: an older cofire cannot write to a newer schema."""
+        claims = self._db.execute("SELECT * FROM runs WHERE status = 'running'")
+        owners = {claim["owner"] for claim in claims if not _is_void(claim)}
+        if owners:
+            raise StoreError(
+                f"{self.path} has the schema {version} of an older cofire, which is "
+                f"running its runs ({', '.join(sorted(owners))}, HOST:PROCESS): wait "
+                "until they are done, or stop it."
+            )
+
     def _identity(self) -> tuple[int, int, int]:
-        """Whose file it is, of which version, and how many tables and indices."""
+        """Return the file's application, its version, and how many tables it has."""
         application = self._db.execute("PRAGMA application_id").fetchone()[0]
         version = self._db.execute("PRAGMA user_version").fetchone()[0]
         count = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -145,16 +151,16 @@ class Store:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:  # also an interrupt, even before the first statement
+            except BaseException:  # an interrupt too, even before the first statement
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
             self._db.execute("COMMIT")
 
-    # ---- what is to be run ---------------------------------------------------------
+    # ---- what to run ---------------------------------------------------------------
 
     def add(self, runs: Iterable[Run]) -> None:
-        """Note runs as waiting; those that are there already stay as they are."""
+        """Add runs as waiting; those that the store has already stay as they are."""
         with self._transaction():
             self._add(runs)
 
@@ -167,9 +173,9 @@ class Store:
         )
 
     def claim(self, run: Run, *, again: bool = False) -> bool:
-        """Take a run that nobody has or had; `again`: one that failed, too.
+        """Claim a run that is waiting; with `again` also one that failed.
 
-        A run in flight whose owner is dead or has been silent is free.
+        A run in progress is free if its owner is dead or gave no sign of life for long.
         """
         with self._transaction():
             row = self._db.execute(
@@ -190,7 +196,7 @@ class Store:
         return free
 
     def give_sign_of_life(self) -> None:
-        """Say that the runs this process has claimed are still in flight."""
+        """Record that the runs claimed by this process are still in progress."""
         with self._transaction():
             self._db.execute(
                 "UPDATE runs SET alive = ? WHERE status = 'running' AND owner = ?",
@@ -198,7 +204,7 @@ class Store:
             )
 
     def give_back(self, runs: Iterable[Run]) -> None:
-        """Runs of this process that were broken off wait again."""
+        """Return interrupted runs of this process to the waiting ones."""
         with self._transaction():
             self._db.executemany(
                 "UPDATE runs SET status = 'waiting', owner = NULL "
@@ -206,17 +212,17 @@ class Store:
                 [(run.key, self.owner) for run in runs],
             )
 
-    # ---- what came of it -----------------------------------------------------------
+    # ---- outcomes ------------------------------------------------------------------
 
     def finish(self, run: Run, outcome: Outcome, machine: Mapping[str, Any]) -> None:
-        """Write down what a run brought, in one transaction.
+        """Write the outcome of a run in one transaction.
 
-        Also that of a run which was deleted, or taken for abandoned, meanwhile.
+        It is written even if the run was deleted, or taken for abandoned, meanwhile.
         """
         from cofire import __version__
 
         values = {
-            **{name: getattr(outcome, name) for name in _FIGURES},
+            **{name: getattr(outcome, name) for name in COLUMNS},
             "status": "done",
             "finished": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
             "cofire": __version__,
@@ -239,8 +245,8 @@ class Store:
             )
 
     def take_over(self, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write down finished runs of another store, without curves; all or none."""
-        names = (*_FIGURES, "finished", "cofire", "machine", "notes")
+        """Write finished runs of another store, without curves; all or none."""
+        names = (*COLUMNS, "finished", "cofire", "machine", "notes")
         over = {"status": "done", "receipt": "{}", "owner": None, "error": None}
         with self._transaction():
             for row in rows:
@@ -249,7 +255,7 @@ class Store:
                 self._set(run, {name: row[name] for name in names} | over)
 
     def fail(self, run: Run, error: str) -> None:
-        """Write down why a run failed, unless another process has finished it."""
+        """Write why a run failed, unless another process has finished it."""
         with self._transaction():
             self._db.execute(
                 "UPDATE runs SET status = 'failed', error = ?, owner = NULL "
@@ -268,16 +274,16 @@ class Store:
     # ---- reading -------------------------------------------------------------------
 
     def counts(self) -> dict[str, int]:
-        """How many runs wait, run, are done, failed."""
+        """Count the runs that are waiting, running, done and failed."""
         found = dict(
             self._db.execute("SELECT status, count(*) FROM runs GROUP BY status")
         )
         return {s: found.get(s, 0) for s in ("waiting", "running", "done", "failed")}
 
     def rows(self, **where: Any) -> list[dict[str, Any]]:
-        """All that is noted of runs but their curves, by columns of the table `runs`.
+        """Return everything about runs except curves, chosen by columns of `runs`.
 
-        A list stands for any of its values, None for a column that has none.
+        A list stands for any of its values, None for a column without a value.
         """
         terms, values = ["1"], []
         for name, value in where.items():
@@ -291,13 +297,13 @@ class Store:
     def results(
         self, *, curves: Iterable[str] | None = None, **where: Any
     ) -> list[Result]:
-        """Finished runs; `curves` names those to read along, None reads all."""
+        """Return the finished runs with the curves of these names; None reads all."""
         names = None if curves is None else list(curves)
         found = []
         for row in self.rows(status="done", **where):
             found.append(
                 Result(
-                    **{name: row[name] for name in _FIGURES},
+                    **{name: row[name] for name in COLUMNS},
                     curves=self.curves(row["id"], names),
                     receipt=json.loads(row["receipt"]),
                     notes=json.loads(row["notes"]),
@@ -313,7 +319,7 @@ class Store:
     def curves(
         self, run_id: int, names: Iterable[str] | None = None
     ) -> dict[str, np.ndarray]:
-        """The curves of a run, or those that are named."""
+        """Return the curves of a run, all or those of these names."""
         query = "SELECT name, content FROM curves WHERE run = ?"
         wanted = [] if names is None else list(names)
         if names is not None:
@@ -322,7 +328,7 @@ class Store:
         return {name: np.frombuffer(content, "<f4") for name, content in found}
 
     def delete(self, ids: Iterable[int]) -> int:
-        """Forget runs; returns how many there were."""
+        """Delete runs; return how many there were."""
         with self._transaction():
             gone = [
                 self._db.execute("DELETE FROM runs WHERE id = ?", (i,)).rowcount
@@ -331,23 +337,13 @@ class Store:
         return sum(gone)
 
 
-_FIGURES = (
-    "score",
-    "validation_score",
-    "best_epoch",
-    "connections",
-    "density",
-    "seconds",
-)
-
-
 def run_of(row: Mapping[str, Any]) -> Run:
-    """The run that a row of the table is about."""
+    """Return the run that a row of the table is about."""
     return Run(**{name: row[name] for name in RUN_FIELDS})
 
 
 def _is_void(claim: Mapping[str, Any]) -> bool:
-    """Whether the owner of a claim is dead, or has given no sign of life for long."""
+    """Whether the owner of a claim is dead, or gave no sign of life for long."""
     host, _, pid = (claim["owner"] or ":").rpartition(":")
     here = host == socket.gethostname() and os.name == "posix"
     if here and pid.isdigit() and int(pid) != os.getpid():

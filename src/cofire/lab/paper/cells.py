@@ -1,4 +1,4 @@
-"""Finished runs, gathered by the cell of a table that they belong to."""
+"""Finished runs, grouped by the cell of a table that they belong to."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ import numpy as np
 
 from cofire.lab.experiments import Cell, Result, Run
 from cofire.lab.experiments.statistics import selected_so_far
-from cofire.lab.names import DATA_NAMES, METHOD_NAMES
+from cofire.lab.names import DATA_NAMES, is_full, method_position
+from cofire.lab.paper.blocks import FIVE_METHODS
 
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """The runs of a cell, by seed."""
+    """The finished runs of a cell, by seed."""
 
     cell: Cell
     results: Sequence[Result]
@@ -22,12 +23,18 @@ class Gathered:
         """Test accuracies in per cent."""
         return 100.0 * np.array([result.score for result in self.results])
 
-    @property
-    def seeds(self) -> list[int]:
-        return [result.run.seed for result in self.results]
+    def recorded(self, *curves: str) -> "Gathered | None":
+        """Keep the runs that have these curves: a run that was imported has none."""
+        kept = [
+            r for r in self.results if all(len(r.curves.get(c, ())) for c in curves)
+        ]
+        return Gathered(self.cell, kept) if kept else None
 
     def curves(self, name: str) -> np.ndarray:
-        """(seeds, epochs) of a curve; `selected_score`: test scores chosen so far."""
+        """Return a curve as (seeds, epochs).
+
+        selected_score: the test score of the epoch that validated best so far.
+        """
         if name != "selected_score":
             return np.array([result.curves[name] for result in self.results])
         return np.array(
@@ -38,8 +45,12 @@ class Gathered:
         )
 
 
-def gather(results: Iterable[Result], runs: Iterable[Run]) -> dict[Cell, Gathered]:
-    """What is there of the runs, in the order of the paper's tables."""
+Cells = dict[Cell, Gathered]
+"""In the order of the paper's tables."""
+
+
+def gather(results: Iterable[Result], runs: Iterable[Run]) -> Cells:
+    """Return the results of these runs by cell, in the order of the paper's tables."""
     wanted = set(runs)
     cells: dict[Cell, list[Result]] = {}
     for result in results:
@@ -52,22 +63,19 @@ def gather(results: Iterable[Result], runs: Iterable[Run]) -> dict[Cell, Gathere
 
 
 def _order(cell: Cell) -> tuple[object, ...]:
-    def index(names: dict[str, str], name: str) -> tuple[int, str]:
-        known = list(names)
-        return (known.index(name) if name in known else len(known)), name
-
+    data = list(DATA_NAMES)
     return (
-        index(DATA_NAMES, cell.data),
+        data.index(cell.data) if cell.data in data else len(data),
+        cell.data,
         cell.hidden,
         cell.epsilon or 0.0,
-        index(_METHOD_ORDER, cell.method),
+        _method_order(cell.method),
         cell.options,
         cell.split or 0,
     )
 
 
-# Rivals first, as the paper's tables have it.
-_METHOD_ORDER = {
-    name: ""
-    for name in ("dense", "snip", "rigl", "set", "static", "ctre_seq", "ctre_sim")
-} | METHOD_NAMES
+def _method_order(method: str) -> tuple[object, ...]:
+    """Sort dense first, then as the paper's main table has it, then as `METHODS`."""
+    main = FIVE_METHODS.index(method) if method in FIVE_METHODS else len(FIVE_METHODS)
+    return not is_full(method), main, method_position(method)

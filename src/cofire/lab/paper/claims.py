@@ -1,18 +1,26 @@
-"""The paper's claims, one by one, beside what our runs say."""
+"""The paper's claims, one by one, tested on our runs."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cofire.lab.experiments import Cell
+from cofire.lab.experiments import Cell, Store
 from cofire.lab.experiments.effect_sizes import mean_difference
 from cofire.lab.experiments.removal import CHECKPOINTS
 from cofire.lab.experiments.statistics import training_delay
-from cofire.lab.names import data_name
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import EPSILONS, FIVE_METHODS, SIX, WIDTHS
-from cofire.lab.paper.tables import Cells
+from cofire.lab.names import data_name, is_full
+from cofire.lab.paper.blocks import (
+    EPSILONS,
+    FIVE_METHODS,
+    SIX,
+    VARIANTS,
+    WIDTHS,
+    Choice,
+    is_ctre,
+)
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Found, Overview
 from cofire.lab.table import Table, Value
 
 MISSING = "not tested"
@@ -20,13 +28,13 @@ MISSING = "not tested"
 
 @dataclass(frozen=True)
 class Verdict:
-    """holds, holds in part, does not hold, not tested; and the figures it rests on."""
+    """holds, holds in part, does not hold or not tested; and the numbers behind it."""
 
     word: str
     figures: str
 
 
-def _share(good: int, all_of: int, figures: str) -> Verdict:
+def _verdict(good: int, all_of: int, figures: str) -> Verdict:
     if all_of == 0:
         return Verdict(MISSING, "no run of it is done")
     word = "holds" if good == all_of else "holds in part" if good else "does not hold"
@@ -34,7 +42,7 @@ def _share(good: int, all_of: int, figures: str) -> Verdict:
 
 
 class Evidence:
-    """Finished cells, asked for by what tells them apart in the paper."""
+    """Finished cells, looked up by what distinguishes them in the paper."""
 
     def __init__(self, cells: Cells, epochs: int = 500) -> None:
         self.cells, self.epochs = cells, epochs
@@ -47,15 +55,17 @@ class Evidence:
         epsilon: float | None = 1,
         options: str = "{}",
         epochs: int | None = None,
+        curves: Iterable[str] = (),
     ) -> Gathered | None:
-        """A cell of the masked profile."""
-        eps = None if epsilon is None or method == "dense" else float(epsilon)
+        """Return a cell of the masked profile, of the runs that have these curves."""
+        eps = None if epsilon is None or is_full(method) else float(epsilon)
         epochs = epochs or self.epochs
         cell = Cell(data, method, hidden, eps, epochs=epochs, options=options)
-        return self.cells.get(cell)
+        found = self.cells.get(cell)
+        return None if found is None else found.recorded(*curves)
 
     def mean(self, *where: object) -> float | None:
-        """Mean test accuracy of a cell in per cent."""
+        """Return the mean test accuracy of a cell in per cent."""
         found = self.get(*where)  # type: ignore[arg-type]
         return None if found is None else float(found.percent.mean())
 
@@ -66,7 +76,7 @@ class Evidence:
         b: str,
         epsilons: Iterable[float] = EPSILONS,
     ) -> list[tuple[str, Gathered, Gathered]]:
-        """Cells in which both methods were run."""
+        """Return the cells in which both methods were run."""
         found = []
         for name in data:
             for hidden in WIDTHS:
@@ -82,7 +92,7 @@ class Evidence:
 def sparser_is_better(evidence: Evidence) -> Verdict:
     """On Madelon accuracy falls with density, for both variants of CTRE."""
     good, lines = 0, []
-    for method in ("ctre_seq", "ctre_sim"):
+    for method in VARIANTS:
         for hidden in WIDTHS:
             means = [evidence.mean("madelon", method, hidden, e) for e in EPSILONS]
             dense = evidence.mean("madelon", "dense", hidden)
@@ -93,7 +103,7 @@ def sparser_is_better(evidence: Evidence) -> Verdict:
             good += falls
             shown = " > ".join(f"{m:.1f}" for m in known)
             lines.append(f"{method} n = {hidden}: {shown.replace(' > ', ', ')}")
-    return _share(
+    return _verdict(
         good,
         len(lines),
         f"sparsest is best in {good} of {len(lines)} (eps 1, 5, 13, dense as far as "
@@ -103,7 +113,7 @@ def sparser_is_better(evidence: Evidence) -> Verdict:
 
 def best_when_very_sparse(evidence: Evidence) -> Verdict:
     """Below 0.5 % density a CTRE variant has the best mean."""
-    good, places = 0, []
+    good, words = 0, []
     for data in SIX:
         for hidden in WIDTHS:
             for epsilon in EPSILONS:
@@ -115,29 +125,30 @@ def best_when_very_sparse(evidence: Evidence) -> Verdict:
                     continue
                 means = {m: float(g.percent.mean()) for m, g in own.items()}
                 best = max(means, key=lambda m: means[m])
-                good += best.startswith("ctre")
-                places.append(f"{data_name(data)} n = {hidden} eps {epsilon:g}: {best}")
-    return _share(
-        good, len(places), f"{good} of {len(places)} cells ({'; '.join(places)})"
+                good += is_ctre(best)
+                words.append(f"{data_name(data)} n = {hidden} eps {epsilon:g}: {best}")
+    return _verdict(
+        good, len(words), f"{good} of {len(words)} cells ({'; '.join(words)})"
     )
 
 
 def lowest_delay(evidence: Evidence) -> Verdict:
     """A CTRE variant has the lowest training delay at epsilon 1."""
-    good, total = 0, 0
+    good, total, scores = 0, 0, ("validation_score", "test_score")
     for data in SIX:
         for hidden in WIDTHS:
-            own = {m: evidence.get(data, m, hidden, 1) for m in FIVE_METHODS}
-            if any(g is None or not g.results[0].curves for g in own.values()):
+            found = {
+                m: evidence.get(data, m, hidden, 1, curves=scores) for m in FIVE_METHODS
+            }
+            own = {m: g.curves("selected_score") for m, g in found.items() if g}
+            if len(own) < len(found):
                 continue
-            delays = training_delay(
-                {m: g.curves("selected_score") for m, g in own.items() if g}
-            )
+            delays = training_delay(own)
             known = {m: d for m, d in delays.items() if d is not None}
             total += 1
             best = min(known.values())
-            good += best in {d for m, d in known.items() if m.startswith("ctre")}
-    return _share(good, total, f"{good} of {total} cells (paper: 13 of 18)")
+            good += best in {d for m, d in known.items() if is_ctre(m)}
+    return _verdict(good, total, f"{good} of {total} cells (paper: 13 of 18)")
 
 
 def samples_lose_nothing(evidence: Evidence) -> Verdict:
@@ -154,7 +165,7 @@ def samples_lose_nothing(evidence: Evidence) -> Verdict:
             f"{method}: {np.mean(differences):+.2f} points in the mean of {len(pairs)} "
             f"cells, from {min(differences):+.1f} to {max(differences):+.1f}"
         )
-    return _share(
+    return _verdict(
         good, total, f"{'; '.join(words)}; lost less than a point in {good} of {total}"
     )
 
@@ -171,7 +182,7 @@ def hebb_is_worse(evidence: Evidence) -> Verdict:
             words.append(
                 f"{variant}, {label.removeprefix('Madelon ')}: {difference:+.1f}"
             )
-    return _share(good, total, f"worse in {good} of {total} ({'; '.join(words)})")
+    return _verdict(good, total, f"worse in {good} of {total} ({'; '.join(words)})")
 
 
 def lth_is_like_set(evidence: Evidence) -> Verdict:
@@ -183,7 +194,7 @@ def lth_is_like_set(evidence: Evidence) -> Verdict:
         f"{label}: {d:+.1f}"
         for (label, _, _), d in zip(pairs, differences, strict=True)
     ]
-    return _share(
+    return _verdict(
         good,
         len(pairs),
         f"within 3 points in {good} of {len(pairs)} ({'; '.join(words)})",
@@ -193,20 +204,22 @@ def lth_is_like_set(evidence: Evidence) -> Verdict:
 def removal_holds(evidence: Evidence) -> Verdict:
     """The weakest 70 % may go, of the least similar only 30 %."""
     words, good, total = [], 0, 0
+    last = max(CHECKPOINTS)
     for method in ("dense", "set"):
-        found = evidence.get(
-            "mnist", method, 1000, 13, '{"study":"removal"}', max(CHECKPOINTS)
-        )
-        if found is None:
-            continue
         for score, share in (("magnitude", 70), ("cosine", 30)):
-            name = f"removal {max(CHECKPOINTS)} {score} ascending"
+            name = f"removal {last} {score} ascending"
+            found = evidence.get(
+                *("mnist", method, 1000, 13, '{"study":"removal"}', last),
+                curves=[name],
+            )
+            if found is None:
+                continue
             curve = 100 * found.curves(name).mean(axis=0)
             held = int(np.flatnonzero(curve >= curve[0] - 1)[-1])
             total += 1
             good += abs(held - share) <= 15
             words.append(f"{method}: {score} holds (within a point) to {held} %")
-    return _share(good, total, "; ".join(words) + " (paper: 70 and 30 %)")
+    return _verdict(good, total, "; ".join(words) + " (paper: 70 and 30 %)")
 
 
 def loss_stalls(evidence: Evidence) -> Verdict:
@@ -215,8 +228,8 @@ def loss_stalls(evidence: Evidence) -> Verdict:
     for hidden in WIDTHS:
         falls = {}
         for method in ("ctre_wo_random", "ctre_seq", "ctre_sim"):
-            found = evidence.get("isolet", method, hidden, 1)
-            if found is not None and len(found.results[0].curves.get("test_loss", ())):
+            found = evidence.get("isolet", method, hidden, 1, curves=["test_loss"])
+            if found is not None:
                 loss = found.curves("test_loss").mean(axis=0)
                 if len(loss) > 200:
                     falls[method] = 100 * (1 - loss[-1] / loss[199])
@@ -228,7 +241,7 @@ def loss_stalls(evidence: Evidence) -> Verdict:
                 f"n = {hidden}: fall from epoch 200 to the last "
                 + ", ".join(f"{m} {f:.0f} %" for m, f in falls.items())
             )
-    return _share(
+    return _verdict(
         good,
         total,
         f"falls less than both others, which still fall, in {good} of {total} "
@@ -250,19 +263,21 @@ def seq_beats_its_reverses(evidence: Evidence) -> Verdict:
         words.append(
             f"{other}: better in {better} of {len(pairs)} ({'; '.join(cells)})"
         )
-    return _share(good, total, "; ".join(words))
+    return _verdict(good, total, "; ".join(words))
 
 
 def rewiring_is_quiet(evidence: Evidence) -> Verdict:
     """A rewiring does not disturb the loss."""
     words, good, total = [], 0, 0
+    losses = "loss_before_rewiring", "loss_after_rewiring"
     for data in SIX:
         for method in ("set", "ctre_seq", "ctre_sim"):
-            found = evidence.get(data, method, 1000, 1, '{"study":"rewiring"}')
+            found = evidence.get(
+                *(data, method, 1000, 1, '{"study":"rewiring"}'), curves=losses
+            )
             if found is None:
                 continue
-            before = found.curves("loss_before_rewiring")[:, 1:]
-            after = found.curves("loss_after_rewiring")[:, 1:]
+            before, after = (found.curves(name)[:, 1:] for name in losses)
             rise = 100 * (after / before - 1)
             total += 1
             good += float(np.median(rise)) < 1
@@ -270,7 +285,7 @@ def rewiring_is_quiet(evidence: Evidence) -> Verdict:
                 f"{data_name(data)} {method}: median {np.median(rise):+.2f} %, 95th "
                 f"percentile {np.percentile(rise, 95):+.1f} %"
             )
-    return _share(good, total, f"rise of the training loss: {'; '.join(words)}")
+    return _verdict(good, total, f"rise of the training loss: {'; '.join(words)}")
 
 
 def as_good_as_dense(evidence: Evidence) -> Verdict:
@@ -280,10 +295,7 @@ def as_good_as_dense(evidence: Evidence) -> Verdict:
         for hidden in WIDTHS:
             dense = evidence.get(data, "dense", hidden)
             for epsilon in EPSILONS:
-                own = [
-                    evidence.get(data, m, hidden, epsilon)
-                    for m in ("ctre_seq", "ctre_sim")
-                ]
+                own = [evidence.get(data, m, hidden, epsilon) for m in VARIANTS]
                 known = [g for g in own if g is not None]
                 if dense is None or not known or known[0].results[0].density > 0.015:
                     continue
@@ -295,7 +307,7 @@ def as_good_as_dense(evidence: Evidence) -> Verdict:
                 words.append(
                     f"{data_name(data)} n = {hidden} at {density}: {gap.value:+.1f}"
                 )
-    return _share(
+    return _verdict(
         good,
         total,
         f"no more than 2 points below in {good} of {total} ({'; '.join(words)})",
@@ -318,7 +330,7 @@ CLAIMS: dict[str, Callable[[Evidence], Verdict]] = {
 
 
 def claims_table(cells: Cells, about: str = "", epochs: int = 500) -> Table:
-    """One row a claim, from runs of so many epochs."""
+    """Return one row per claim, from runs of this many epochs."""
     evidence = Evidence(cells, epochs)
     rows: list[list[Value]] = []
     for claim, judge in CLAIMS.items():
@@ -335,8 +347,22 @@ def claims_table(cells: Cells, about: str = "", epochs: int = 500) -> Table:
     return Table("claims", "The paper's claims", columns, rows, caption.strip())
 
 
+def claims_tables(found: Found) -> list[Table]:
+    """Return the table of claims, from runs of as many epochs as were chosen."""
+    return [claims_table(found.cells, found.about, found.choice.epochs_of(500))]
+
+
+@dataclass(frozen=True)
+class Claims(Overview):
+    """The overview of the claims: the screened search stands in for the exact one."""
+
+    def cells(self, store: Store, choice: Choice) -> Cells:
+        screened = super().cells(store, replace(choice, similarity="screened"))
+        return with_any_options(super().cells(store, choice) | screened)
+
+
 def with_any_options(cells: Cells) -> Cells:
-    """Cells that differ in the search alone count as one; the exact one comes first."""
+    """Use cells of the screened search where there is none of the exact search."""
     found = dict(cells)
     for cell, gathered in cells.items():
         if cell.options == '{"similarity":"screened"}':

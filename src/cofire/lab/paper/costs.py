@@ -1,4 +1,4 @@
-"""What an epoch costs, measured: the paper's appendix B with numbers."""
+"""The cost of an epoch, measured: the paper's appendix B with numbers."""
 
 import json
 
@@ -6,18 +6,17 @@ import numpy as np
 
 from cofire.lab.experiments import Result
 from cofire.lab.names import data_name, method_name
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.figures import Figures
-from cofire.lab.paper.tables import Cells
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Figures, Found
 from cofire.lab.report import plots
 from cofire.lab.table import Table, Value
 from cofire.training.cost import training_multiply_adds
 
 
-def cost_table(cells: Cells, about: str) -> Table:
-    """Seconds and multiply-adds an epoch, for training, growth and evaluation."""
+def cost_tables(found: Found) -> list[Table]:
+    """Return seconds and multiply-adds per epoch of training, growth and evaluation."""
     rows: list[list[Value]] = []
-    for cell, gathered in cells.items():
+    for cell, gathered in found.cells.items():
         seconds, adds = _seconds(gathered), _multiply_adds(gathered)
         rows.append(
             [
@@ -29,7 +28,7 @@ def cost_table(cells: Cells, about: str) -> Table:
                 adds["growth"] / adds["training"],
             ]
         )
-    return Table(
+    table = Table(
         "cost",
         "What an epoch costs (appendix B, measured)",
         (
@@ -39,15 +38,16 @@ def cost_table(cells: Cells, about: str) -> Table:
             "growth / training, multiply-adds",
         ),
         rows,
-        f"{about} One run at a time; medians over the epochs. Evaluation is that of "
-        "the validation rows. A training step does three multiply-adds for each "
+        f"{found.about} One run at a time; medians over the epochs. Evaluation is that "
+        "of the validation rows. A training step does three multiply-adds for each "
         "connection and row; those of growth are counted by the search.",
         digits_of={"eps": 0, "growth / training": 2},
     )
+    return [table]
 
 
 def cost_figures(cells: Cells) -> Figures:
-    """Stacked bars of both."""
+    """Draw stacked bars of seconds and of multiply-adds."""
     seconds: dict[str, dict[str, dict[str, float]]] = {}
     adds: dict[str, dict[str, dict[str, float]]] = {}
     for cell, gathered in cells.items():
@@ -62,7 +62,7 @@ def cost_figures(cells: Cells) -> Figures:
 
 
 def _name(gathered: Gathered) -> str:
-    """The method, and its search where it is not the exact one."""
+    """Return the method, and its search if it is not the exact one."""
     search = json.loads(gathered.cell.options).get("similarity")
     name = method_name(gathered.cell.method)
     return name if search is None else f"{name}, {search}"
@@ -80,7 +80,7 @@ def _seconds(gathered: Gathered) -> dict[str, float]:
 
 
 def _multiply_adds(gathered: Gathered) -> dict[str, float]:
-    """Of a middle epoch; what it took beyond training it took to grow."""
+    """Return the medians over epochs; what is not training is growth."""
     training = float(np.median([_of_training(r) for r in gathered.results]))
     total = float(np.median(gathered.curves("multiply_adds")[:, 1:]))
     return {"training": training, "growth": max(0.0, total - training)}
@@ -88,5 +88,5 @@ def _multiply_adds(gathered: Gathered) -> dict[str, float]:
 
 def _of_training(result: Result) -> float:
     rows = result.notes["rows_an_epoch"]
-    # As the curve has it, whose numbers are float32.
+    # Rounded as in the curve, whose numbers are float32.
     return float(np.float32(training_multiply_adds(result.connections, rows)))

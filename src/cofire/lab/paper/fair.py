@@ -1,14 +1,14 @@
-"""What an expert would object to: every method with settings chosen for it.
+"""A fairer comparison: every method with settings chosen for it.
 
-The paper gives all methods one learning rate, one drop fraction and one way to draw
-weights, which were not chosen for any of them, one split of the rows, and RigL new
-weights of 0. Here each method has 20 trials of these settings, chosen on validation
-rows, then fresh seeds; on five random splits, each with trials of its own, so that no
-test row has a say in the choice.
+The paper gives all methods the same learning rate, drop fraction and initial weights,
+which were not chosen for any of them, one split of the rows, and RigL new weights of 0.
+Here each method has 20 trials of these settings, chosen on validation rows, then fresh
+seeds; on five random splits, each with its own trials, so that no test row influences
+the choice.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,8 @@ from cofire.lab.experiments.ranks import signed_rank
 from cofire.lab.experiments.statistics import holm
 from cofire.lab.experiments.store import run_of
 from cofire.lab.names import data_name, method_name
-from cofire.lab.paper.items import Choice, Item, with_similarity
+from cofire.lab.paper.blocks import Choice, with_similarity
+from cofire.lab.paper.item import Found, Item
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
 from cofire.persistence.values import canonical
 
@@ -28,7 +29,7 @@ DATA = ("madelon", "isolet")
 EPSILON = 1.0
 N_TRIALS, N_SPLITS, N_SEEDS = 20, 5, 15
 FIRST_SEED = 100  # fresh: no trial has it
-# Method and its own options, by the name it has in the table.
+# Method and options, by the name in the table.
 CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "SNIP": ("snip", {}),
     "SNIP, global": ("snip", {"method_options": {"scope": "global"}}),
@@ -39,13 +40,15 @@ CONTESTANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "CTRE_seq": ("ctre_seq", {}),
     "CTRE_sim": ("ctre_sim", {}),
 }
+REFERENCE = "CTRE_sim"
+"""The contestant that the others are compared with."""
 PAPERS = {"learning_rate_init": 0.01, "drop_fraction": 0.2, "init": "glorot"}
 
 
 def trials(n: int) -> list[dict[str, Any]]:
-    """Settings to try, the same for all methods.
+    """Return the settings to try, the same for all methods.
 
-    The first are the paper's, the second these with weights drawn for a sparse network.
+    The first are the paper's, the second the same with weights for a sparse network.
 
     >>> trials(2)[1]
     {'learning_rate_init': 0.01, 'drop_fraction': 0.2, 'init': 'sparse_aware'}
@@ -72,7 +75,7 @@ class Fair(Item):
         return True
 
     def runs(self, choice: Choice) -> list[Run]:
-        """The trials; the rest depends on what comes of them."""
+        """Return the trials; the other runs depend on their results."""
         if choice.epsilon is not None and EPSILON not in choice.epsilon:
             return []
         return [
@@ -89,13 +92,18 @@ class Fair(Item):
         yield self.runs(choice)
         yield self.fresh(choice, store.results(curves=()), diverged(store))
 
-    def fresh(
-        self, choice: Choice, results: list[Result], hopeless: Collection[Run] = ()
+    def later_runs(
+        self, choice: Choice, store: Store, done: Sequence[Result]
     ) -> list[Run]:
-        """The runs that count, as far as trials have chosen their settings.
+        """Return the fresh runs."""
+        return self.fresh(choice, done, diverged(store))
 
-        hopeless: trials with which no network could be trained. They are not chosen,
-        and nobody waits for them.
+    def fresh(
+        self, choice: Choice, results: Sequence[Result], hopeless: Collection[Run] = ()
+    ) -> list[Run]:
+        """Return the runs that count, as far as trials have chosen their settings.
+
+        hopeless: trials that diverged. They are not chosen, and not waited for.
         """
         best = self._chosen(choice, results, hopeless)
         n_splits = self._n_splits(choice)
@@ -110,9 +118,9 @@ class Fair(Item):
         ]
 
     def _chosen(
-        self, choice: Choice, results: list[Result], hopeless: Collection[Run]
+        self, choice: Choice, results: Sequence[Result], hopeless: Collection[Run]
     ) -> dict[tuple[str, int, str, int], dict[str, Any]]:
-        """The settings that validated best; ties keep the earlier trial."""
+        """Return the settings that validated best; of ties the earlier trial."""
         scores = {result.run: result.validation_score for result in results}
         best: dict[tuple[str, int, str, int], tuple[float, dict[str, Any]]] = {}
         incomplete = set()
@@ -172,13 +180,13 @@ class Fair(Item):
 
 
 def diverged(store: Store) -> set[Run]:
-    """The runs that failed because numbers grew beyond bounds; again they would."""
+    """Return the runs that failed by divergence: they would fail again."""
     failed = store.rows(status="failed")
     return {run_of(row) for row in failed if "DivergenceError" in row["error"]}
 
 
 def contestant(run: Run) -> str:
-    """The name that a run has in the table."""
+    """Return the name of a run in the table."""
     own = {
         name: value
         for name, value in json.loads(run.options).items()
@@ -190,8 +198,9 @@ def contestant(run: Run) -> str:
     return method_name(run.method)
 
 
-def fair_table(results: list[Result], about: str) -> Table:
-    """Per method: the paper's settings, those with another init, the chosen ones."""
+def fair_tables(found: Found) -> list[Table]:
+    """Compare the methods by the paper's settings, with another init, and as chosen."""
+    results = [one for gathered in found.cells.values() for one in gathered.results]
     groups: dict[tuple[str, int], dict[str, list[Result]]] = {}
     for result in results:
         key = result.run.data, result.run.hidden
@@ -199,13 +208,13 @@ def fair_table(results: list[Result], about: str) -> Table:
     rows: list[list[Value]] = []
     p_values: list[float | None] = []
     for (data, hidden), own in sorted(groups.items(), key=lambda g: _order(g[0])):
-        ctre = _fresh_scores(own.get("CTRE_sim", []))
+        ctre = _fresh_scores(own.get(REFERENCE, []))
         for name in [n for n in CONTESTANTS if n in own]:
             scores = _fresh_scores(own[name])
             shared = sorted(set(scores) & set(ctre))
             a = [ctre[k] for k in shared]
             b = [scores[k] for k in shared]
-            rival = name != "CTRE_sim" and len(shared) > 1
+            rival = name != REFERENCE and len(shared) > 1
             test = signed_rank(a, b) if rival else None
             effect = mean_difference(a, b, paired=True) if rival else None
             p_values.append(None if test is None else test.p)
@@ -228,25 +237,22 @@ def fair_table(results: list[Result], about: str) -> Table:
         "Every method with settings chosen for it, epsilon 1",
         (
             *("data", "n", "method", "paper's settings", "sparse-aware init"),
-            *("chosen settings", "fresh runs", "CTRE_sim - method", "p, Holm"),
+            *("chosen settings", "fresh runs", f"{REFERENCE} - method", "p, Holm"),
             "chosen: learning rate, drop fraction, init (by split)",
         ),
         rows,
-        f"{about} Test accuracy in per cent, mean ± population standard deviation: "
-        "with the paper's settings, these with weights drawn for a sparse network (a "
-        "run on each of five random splits), and with settings chosen among 20 trials "
-        "by the validation accuracy of the same split, tested with fresh seeds on the "
-        "five splits in turn. The difference to CTRE_sim is paired by split and seed, "
-        "with a t interval of 95 %; p is that of Wilcoxon's signed-rank test, "
-        "Holm-corrected over the table. Both take runs that share a split for "
-        "independent, so they are somewhat too sure.",
+        f"{found.about} Test accuracy in per cent, mean ± population standard "
+        "deviation: with the paper's settings, these with weights drawn for a sparse "
+        "network (a run on each of five random splits), and with settings chosen among "
+        "20 trials by the validation accuracy of the same split, tested with fresh "
+        "seeds on the five splits in turn. The difference to CTRE_sim is paired by "
+        "split and seed, with a t interval of 95 %; p is that of Wilcoxon's "
+        "signed-rank test, Holm-corrected over the table. Both take runs that share a "
+        "split for independent, so they are somewhat too sure.",
         digits_of={"p, Holm": 4},
     )
-    return with_best_bold(
-        table,
-        ["paper's settings", "sparse-aware init", "chosen settings"],
-        group=["data", "n"],
-    )
+    compared = ["paper's settings", "sparse-aware init", "chosen settings"]
+    return [with_best_bold(table, compared, group=["data", "n"])]
 
 
 def _order(key: tuple[str, int]) -> tuple[int, int]:
@@ -285,10 +291,3 @@ def _choices(results: list[Result]) -> str:
                 f"{options['init']}"
             )
     return "; ".join(found[split] for split in sorted(found))
-
-
-FAIR = Fair(
-    "fair",
-    "Every method with settings chosen for it (beyond the paper)",
-    scores_only=True,
-)

@@ -1,23 +1,16 @@
-"""The paper's figures out of finished runs."""
+"""The paper's figures from finished runs."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cofire.lab.experiments.ranks import friedman, nemenyi_critical_difference
 from cofire.lab.experiments.removal import CHECKPOINTS
-from cofire.lab.names import data_name
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.tables import Cells
+from cofire.lab.names import data_name, method_name
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Figures
 from cofire.lab.report import plots
 from cofire.lab.report.plots import Line, Panel
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-Figures = dict[str, "Figure"]
-"""By the ending of the file's name: "" for the figure itself."""
 
 X_AXES = {
     "": ("Epoch", lambda gathered: None),
@@ -33,13 +26,13 @@ X_AXES = {
 
 
 def _spent(gathered: Gathered, *names: str) -> np.ndarray:
-    """What was spent up to the end of each epoch, in the mean over seeds."""
+    """Return the sum up to the end of each epoch, as the mean over seeds."""
     total = sum(gathered.curves(name).mean(axis=0) for name in names)
     return np.cumsum(total)
 
 
 def accuracy_curves(cells: Cells, title: Callable[[Gathered], str]) -> Figures:
-    """Test accuracy against epochs, against seconds and against multiply-adds."""
+    """Draw test accuracy against epochs, against seconds and against multiply-adds."""
     return {
         ending: plots.curves(
             _panels(cells, "selected_score", title, x, percent=True),
@@ -51,18 +44,18 @@ def accuracy_curves(cells: Cells, title: Callable[[Gathered], str]) -> Figures:
 
 
 def loss_curves(cells: Cells, title: Callable[[Gathered], str]) -> Figures:
-    """Test loss (cross-entropy, without the L2 term) against epochs."""
+    """Draw test loss (cross-entropy, without the L2 term) against epochs."""
     panels = _panels(cells, "test_loss", title, X_AXES[""][1])
     return {"": plots.curves(panels, y_label="Test loss")}
 
 
 def by_data(gathered: Gathered) -> str:
-    """Title of a panel that stands for a data set."""
+    """Return the title of a panel for a data set."""
     return data_name(gathered.cell.data)
 
 
 def by_size(gathered: Gathered) -> str:
-    """Title of a panel that stands for a width and a density."""
+    """Return the title of a panel for a width and a density."""
     return f"n = {gathered.cell.hidden}, ε = {gathered.cell.epsilon:g}"
 
 
@@ -83,7 +76,7 @@ def _panels(
 
 
 def tradeoff(cells: Cells) -> Figures:
-    """Accuracy against density, one panel a data set."""
+    """Draw accuracy against density, one panel per data set."""
     points: dict[str, dict[str, list[Gathered]]] = {}
     for cell, gathered in cells.items():
         lines = points.setdefault(by_data(gathered), {})
@@ -103,7 +96,7 @@ def _tradeoff_line(own: list[Gathered]) -> Line:
 
 
 def removal(cells: Cells) -> Figures:
-    """Accuracy while connections go: a row a network, a column a checkpoint."""
+    """Draw accuracy while connections are removed: a row per network."""
     panels = []
     for cell, gathered in cells.items():
         for epoch in CHECKPOINTS:
@@ -115,13 +108,13 @@ def removal(cells: Cells) -> Figures:
                 for name in found
             }
             if lines:
-                network = "Dense" if cell.method == "dense" else "SET"
-                panels.append(Panel(f"{network}, {epoch} epochs", lines))
+                title = f"{method_name(cell.method)}, {epoch} epochs"
+                panels.append(Panel(title, lines))
     return {"": plots.removal(panels)}
 
 
 def rewiring_losses(cells: Cells) -> Figures:
-    """How much a rewiring changes the training loss, in per cent of it."""
+    """Draw the change of the training loss by a rewiring, in per cent."""
     panels: dict[str, dict[str, Line]] = {}
     for cell, gathered in cells.items():
         before = gathered.curves("loss_before_rewiring")[:, 1:]
@@ -134,16 +127,16 @@ def rewiring_losses(cells: Cells) -> Figures:
 
 
 def rank_diagram(cells: Cells, methods: Iterable[str]) -> Figures:
-    """Average ranks over data sets and sizes, with Nemenyi's critical difference."""
+    """Draw average ranks over data sets and sizes, with the critical difference."""
     methods = list(methods)
-    places: dict[tuple[object, ...], dict[str, float]] = {}
+    groups: dict[tuple[object, ...], dict[str, float]] = {}
     for cell, gathered in cells.items():
         key = cell.data, cell.hidden, cell.epsilon
-        places.setdefault(key, {})[cell.method] = float(gathered.percent.mean())
-    full = [p for p in places.values() if all(m in p for m in methods)]
+        groups.setdefault(key, {})[cell.method] = float(gathered.percent.mean())
+    full = [means for means in groups.values() if all(m in means for m in methods)]
     if len(full) < 2:
         return {}
-    test = friedman([[p[m] for m in methods] for p in full])
+    test = friedman([[means[m] for m in methods] for means in full])
     difference = nemenyi_critical_difference(len(methods), len(full))
     ranks = dict(zip(methods, test.ranks, strict=True))
     return {"-ranks": plots.critical_difference(ranks, difference)}

@@ -1,4 +1,4 @@
-"""The proof of the house method: beside CTRE and SET, by settings fixed beforehand."""
+"""The test of the house method against CTRE and SET, with settings fixed beforehand."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,28 +12,30 @@ from cofire.lab.experiments.grid import Cell
 from cofire.lab.experiments.statistics import holm, mean_and_spread, p_of_equal_means
 from cofire.lab.names import data_name, method_name
 from cofire.lab.paper import published
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import EPSILONS, WIDTHS, Block, Item
-from cofire.lab.paper.published import Place, Printed
+from cofire.lab.paper.blocks import EPSILONS, WIDTHS, Block
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Found
+from cofire.lab.paper.published import Printed, PrintedCell
 from cofire.lab.table import MeanSpread, Table, Value
 from cofire.topology.density import connections_per_layer
 
 TABULAR = ("madelon", "isolet")
 IMAGES = ("mnist", "fashion_mnist")
 TEXT = ("pcmac", "basehock")
+OURS = "cofire"
 RIVALS = ("set", "ctre_seq", "ctre_sim")
 SIGNIFICANT = 0.05
 STANDARD: dict[str, Any] = {"scale": "standard"}
-FIRST_SEED = 15  # those before it were the first proof's, by other settings
+FIRST_SEED = 15  # the first test, with other settings, used those before
 
 
 def _ours(
     data: tuple[str, ...],
-    methods: tuple[str, ...] = ("cofire",),
+    methods: tuple[str, ...] = (OURS,),
     hidden: tuple[int, ...] = (1000,),
     epsilon: tuple[float, ...] = (1,),
 ) -> Block:
-    """Runs under our own protocol: standardised features, the last epoch's network."""
+    """Return runs by our own protocol: standardised features, the last network."""
     return Block(
         *(data, methods, 15, hidden, epsilon),
         profile="house",
@@ -42,62 +44,56 @@ def _ours(
     )
 
 
-HOUSE = Item(
-    "house",
-    "The house method beside CTRE and SET (beyond the paper)",
-    (
-        _ours(TABULAR, hidden=WIDTHS, epsilon=EPSILONS),
-        _ours(IMAGES),
-        _ours(TEXT),
-        _ours((*TABULAR, *IMAGES, *TEXT), epsilon=(0.5,)),
-        _ours(TABULAR, RIVALS, hidden=WIDTHS),
-        _ours((*IMAGES, *TEXT), RIVALS),
-        _ours(IMAGES, epsilon=(13,)),
-        Block(TABULAR, RIVALS, 15),
-    ),
-    scores_only=True,
+BLOCKS = (
+    _ours(TABULAR, hidden=WIDTHS, epsilon=EPSILONS),
+    _ours(IMAGES),
+    _ours(TEXT),
+    _ours((*TABULAR, *IMAGES, *TEXT), epsilon=(0.5,)),
+    _ours(TABULAR, RIVALS, hidden=WIDTHS),
+    _ours((*IMAGES, *TEXT), RIVALS),
+    _ours(IMAGES, epsilon=(13,)),
+    Block(TABULAR, RIVALS, 15),
 )
 
-Cells = dict[Cell, Gathered]
 
-
-def house_tables(cells: Cells, about: str) -> list[Table]:
-    """Beside the best that the paper prints, and beside our own runs of its methods."""
+def house_tables(found: Found) -> list[Table]:
+    """Compare with the best that the paper prints, and with our runs of its methods."""
+    cells, about = found.cells, found.about
     return [_beside_paper(cells, about), _beside_rivals(cells, about)]
 
 
-def _proven(cells: Cells) -> list[Gathered]:
-    return [found for cell, found in cells.items() if cell.method == "cofire"]
+def _tested(cells: Cells) -> list[Gathered]:
+    return [found for cell, found in cells.items() if cell.method not in RIVALS]
 
 
-# ---- the paper's figures -------------------------------------------------------------
+# ---- the paper's numbers -------------------------------------------------------------
 
 
 def best_printed(data: str, hidden: int, epsilon: float) -> tuple[str, Printed] | None:
-    """The paper's best sparse method of a cell in its two tables, and its figures.
+    """Return the paper's best sparse method of a cell in its two tables.
 
     >>> best_printed("madelon", 1000, 1.0)
     ('CTRE_w/oRandom (table 8)', Printed(mean=88.2, spread=0.6, seeds=3))
     """
     found = [
-        (f"{method_name(place.method)} (table {table})", printed)
-        for table, file in ((2, "results_main"), (8, "pure_sparse"))
-        for place, printed in published.accuracies(file).items()
-        if place == Place(data, place.method, hidden, epsilon)
+        (f"{method_name(cell.method)} (table {table})", printed)
+        for table, file in ((2, published.MAIN_TABLE), (8, published.SPARSE_TABLE))
+        for cell, printed in published.accuracies(file).items()
+        if cell == PrintedCell(data, cell.method, hidden, epsilon)
     ]
-    # Of equal means that with more spread: it is the harder one to be above for sure.
+    # Of equal means the one with more spread: to be clearly above it is harder.
     return max(found, key=lambda one: (one[1].mean, one[1].spread), default=None)
 
 
 def _beside_paper(cells: Cells, about: str) -> Table:
-    proven = _proven(cells)
+    tested = _tested(cells)
     printed = [
         best_printed(own.cell.data, own.cell.hidden, own.cell.epsilon or 0.0)
-        for own in proven
+        for own in tested
     ]
     differences = [
         None if best is None else float(own.percent.mean() - best[1].mean)
-        for own, best in zip(proven, printed, strict=True)
+        for own, best in zip(tested, printed, strict=True)
     ]
     welch, student = (
         holm(
@@ -105,7 +101,7 @@ def _beside_paper(cells: Cells, about: str) -> Table:
                 None
                 if best is None
                 else p_of_equal_means(own.percent, *best[1], equal_var=equal)
-                for own, best in zip(proven, printed, strict=True)
+                for own, best in zip(tested, printed, strict=True)
             ]
         )
         for equal in (False, True)
@@ -114,10 +110,10 @@ def _beside_paper(cells: Cells, about: str) -> Table:
     rows = [
         [*_own(own), *_theirs(best), *rest]
         for own, best, *rest in zip(
-            proven, printed, differences, welch, student, marks, strict=True
+            tested, printed, differences, welch, student, marks, strict=True
         )
     ]
-    tabular = [own.cell.data in TABULAR for own in proven]
+    tabular = [own.cell.data in TABULAR for own in tested]
     clear, by_student = (
         sum(
             t and _mark(d, p) == "above"
@@ -198,7 +194,7 @@ def _mark(difference: float | None, p: float | None) -> str | None:
 def _beside_rivals(cells: Cells, about: str) -> Table:
     rows: list[list[Value]] = []
     p_values: list[float | None] = []
-    for own in _proven(cells):
+    for own in _tested(cells):
         same = {m: cells.get(replace(own.cell, method=m)) for m in RIVALS}
         papers = {m: cells.get(_by_the_paper(own.cell, m)) for m in RIVALS}
         others = [*same.values(), *papers.values()]
@@ -259,9 +255,9 @@ def _mean(own: Gathered | None) -> Value:
 
 
 def logistic_regression(data: str) -> float | None:
-    """Its test accuracy in per cent, for text that is on this machine.
+    """Return its test accuracy in per cent, for text data on this machine.
 
-    Features have the paper's scale or are standardised, whichever is better for it.
+    Features have the paper's scale or are standardised, whichever is better.
     """
     if data not in TEXT:
         return None

@@ -1,4 +1,4 @@
-"""How faithful the reproduction is: a few lines and a table, from the runs done."""
+"""How faithful the reproduction is: a page about all runs that are done."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -6,52 +6,49 @@ from collections.abc import Collection
 import numpy as np
 
 from cofire.data import CATALOG
-from cofire.lab.experiments import Run, Store
 from cofire.lab.experiments.statistics import Agreement, agreement, holm, near
-from cofire.lab.names import method_name
+from cofire.lab.names import is_full, method_name
 from cofire.lab.paper import published
-from cofire.lab.paper.cells import Gathered, gather
-from cofire.lab.paper.items import PAPER_ITEMS, Choice, Item
-from cofire.lab.paper.tables import Cells, place
+from cofire.lab.paper.blocks import FIVE_METHODS
+from cofire.lab.paper.cells import Gathered
+from cofire.lab.paper.item import Found, Item
+from cofire.lab.paper.published import Printed, PrintedCell
+from cofire.lab.paper.tables import printed_cell
 from cofire.lab.table import Table, Value, to_markdown
 
 CHANCE = {name: entry.chance for name, entry in CATALOG.items()}
 
 
-def all_runs(choice: Choice) -> set[Run]:
-    """What all tables and figures need."""
-    return {run for item in PAPER_ITEMS.values() for run in item.runs(choice)}
+def _own(found: Found, item: Item) -> dict[PrintedCell, Gathered]:
+    """Return the cells of one item; runs of others may have had another protocol."""
+    own = {run.cell for run in item.runs(found.choice)}
+    return {printed_cell(c): g for c, g in found.cells.items() if c in own}
 
 
-def all_cells(store: Store, choice: Choice) -> Cells:
-    """Everything that is done of the paper's tables and figures."""
-    return gather(store.results(), all_runs(choice))
+def _printed(found: Found) -> list[tuple[Item, dict[PrintedCell, Printed]]]:
+    """Return the items that the paper has accuracies for."""
+    return [
+        (item, published.accuracies(item.published))
+        for item in found.items
+        if item.published is not None
+    ]
 
 
-def _of(item: Item, cells: Cells, choice: Choice) -> Cells:
-    """The cells of one item: others may be of the same place, but trained otherwise."""
-    own = {run.cell for run in item.runs(choice)}
-    return {cell: gathered for cell, gathered in cells.items() if cell in own}
-
-
-def faithfulness_table(cells: Cells, choice: Choice) -> Table:
-    """One row a table of accuracies: how many cells agree, and how many are missing."""
+def faithfulness_table(found: Found) -> Table:
+    """Count per table of accuracies how many cells are done, and how many agree."""
     rows: list[list[Value]] = []
-    total: dict[tuple[str, published.Place], Agreement | None] = {}
-    for item in PAPER_ITEMS.values():
-        if item.published is None:
-            continue
-        printed = published.accuracies(item.published)
+    total: dict[tuple[str, PrintedCell], Agreement | None] = {}
+    for item, printed in _printed(found):
         profile = item.blocks[0].profile
-        found: dict[tuple[str, published.Place], Agreement | None] = dict.fromkeys(
-            (profile, where) for where in printed
-        )
-        for cell, gathered in _of(item, cells, choice).items():
-            where = place(cell)
-            if where in printed:
-                found[profile, where] = agreement(gathered.percent, *printed[where])
-        total |= found
-        rows.append(_counts(item.name, item.title, found.values()))
+        own = _own(found, item)
+        compared = {
+            (profile, cell): agreement(own[cell].percent, *theirs)
+            if cell in own
+            else None
+            for cell, theirs in printed.items()
+        }
+        total |= compared
+        rows.append(_counts(item.name, item.title, compared.values()))
     rows.append(_counts("all", "each cell once", total.values()))
     return Table(
         "faithfulness",
@@ -73,50 +70,48 @@ def _counts(name: str, title: str, found: Collection[Agreement | None]) -> list[
     return [name, title, len(found), len(done), *each, apart]
 
 
-def chance_cells(cells: Cells, choice: Choice) -> list[str]:
-    """The paper's cells at chance level, and ours."""
-    lines: dict[published.Place, str] = {}
-    for item in PAPER_ITEMS.values():
-        if item.published is None:
-            continue
-        own = {place(c): g for c, g in _of(item, cells, choice).items()}
-        for where, printed in published.accuracies(item.published).items():
-            if printed.mean <= CHANCE[where.data] + 0.5:
-                line = _chance_line(where, printed.mean, own.get(where))
-                lines.setdefault(where, line)
+def chance_cells(found: Found) -> list[str]:
+    """Describe the cells that the paper has at chance level, and ours."""
+    lines: dict[PrintedCell, str] = {}
+    for item, printed in _printed(found):
+        own = _own(found, item)
+        for cell, theirs in printed.items():
+            if theirs.mean <= CHANCE[cell.data] + 0.5:
+                line = _chance_line(cell, theirs.mean, own.get(cell))
+                lines.setdefault(cell, line)
     return list(lines.values())
 
 
-def _chance_line(where: published.Place, theirs: float, ours: Gathered | None) -> str:
-    name = f"{where.data} n = {where.hidden} eps {where.epsilon:g} {where.method}"
+def _chance_line(cell: PrintedCell, theirs: float, ours: Gathered | None) -> str:
+    name = f"{cell.data} n = {cell.hidden} eps {cell.epsilon:g} {cell.method}"
     if ours is None:
         return f"{name}: {theirs:.1f} in the paper, not run here"
     own = ours.percent.mean()
-    at_chance = int(np.sum(ours.percent <= CHANCE[where.data] + 0.5))
+    at_chance = int(np.sum(ours.percent <= CHANCE[cell.data] + 0.5))
     runs = f"{at_chance} of {len(ours.results)} runs at chance"
     return f"{name}: {theirs:.1f} in the paper, {own:.1f} here ({runs})"
 
 
-def set_like_table(cells: Cells, choice: Choice) -> Table:
-    """Each variant of CTRE in the paper beside the paper's own SET, then ours.
+def set_like_table(found: Found) -> Table:
+    """Compare the paper's variants of CTRE with the paper's own SET, then ours.
 
-    A variant that has SET's figures in every cell, whatever its rule, was perhaps never
-    applied: then our SET agrees with it, and our variant does not.
+    A variant that has SET's accuracies in every cell, whatever its rule, was perhaps
+    never applied: then our SET agrees with it, and our variant does not.
     """
-    main = _of(PAPER_ITEMS["table2"], cells, choice)
-    ours = {place(cell): gathered for cell, gathered in main.items()}
+    (main,) = [i for i in found.items if i.published == published.MAIN_TABLE]
+    ours = _own(found, main)
     rows: list[list[Value]] = []
-    for item in PAPER_ITEMS.values():
-        if item.published is None or item.blocks[0].profile != "masked":
+    for item, printed in _printed(found):
+        if item.blocks[0].profile != main.blocks[0].profile:
             continue
-        by_method: dict[str, dict[published.Place, published.Printed]] = {}
-        for where, printed in published.accuracies(item.published).items():
-            by_method.setdefault(where.method, {})[where] = printed
-        own = {place(cell): g for cell, g in _of(item, cells, choice).items()}
+        by_method: dict[str, dict[PrintedCell, Printed]] = {}
+        for cell, theirs in printed.items():
+            by_method.setdefault(cell.method, {})[cell] = theirs
+        own = _own(found, item)
         rows += [
             [item.name, method_name(method), *_set_like(column, own, ours)]
             for method, column in by_method.items()
-            if method not in (*published.MAIN, "dense")
+            if method not in FIVE_METHODS and not is_full(method)
         ]
     return Table(
         "set-like",
@@ -132,13 +127,13 @@ def set_like_table(cells: Cells, choice: Choice) -> Table:
 
 
 def _set_like(
-    column: dict[published.Place, published.Printed],
-    own: dict[published.Place, Gathered],
-    ours: dict[published.Place, Gathered],
+    column: dict[PrintedCell, Printed],
+    own: dict[PrintedCell, Gathered],
+    ours: dict[PrintedCell, Gathered],
 ) -> list[Value]:
-    """A variant's cells against those of SET at the same place: the paper's, ours."""
-    main = published.accuracies("results_main")
-    at_set = {where: where._replace(method="set") for where in column}
+    """Compare a variant's cells with SET's of the same size: the paper's, then ours."""
+    main = published.accuracies(published.MAIN_TABLE)
+    at_set = {cell: cell._replace(method="set") for cell in column}
     away = {w: column[w].mean - main[at_set[w]].mean for w in column}
     distances = np.array(list(away.values()))
     run = [w for w in column if w in own and at_set[w] in ours]
@@ -153,20 +148,19 @@ def _set_like(
     ]
 
 
-def summary_page(
-    cells: Cells, choice: Choice, about: str, missing: int, total: int
-) -> str:
-    """The page as Markdown; about: what its runs are less than the paper's."""
-    table = faithfulness_table(cells, choice)
-    last = table.rows[-1]
-    _, _, _, done, agree, above, below, apart = last
+def summary_page(found: Found) -> str:
+    """Return the page as Markdown."""
+    n_done = sum(len(gathered.results) for gathered in found.cells.values())
+    missing, total = found.n_runs - n_done, found.n_runs
+    table = faithfulness_table(found)
+    _, _, _, done, agree, above, below, apart = table.rows[-1]
     return "\n".join(
         [
             "# How faithful the reproduction is",
             "",
             "<!-- written by `cofire reproduce summary` -->",
             "",
-            *([about, ""] if about else []),
+            *([found.about, ""] if found.about else []),
             f"Of the paper's cells that were run, **{agree} of {done} agree**, {above} "
             f"are above and {below} below (two standard deviations of both, and half a "
             "point: a wide gate where single runs spread widely). Of those that agree, "
@@ -178,11 +172,11 @@ def summary_page(
             to_markdown(table, heading=0),
             "Cells that the paper has at chance level:",
             "",
-            *(f"- {line}" for line in chance_cells(cells, choice)),
+            *(f"- {line}" for line in chance_cells(found)),
             "",
             "Variants of CTRE in the paper, beside the paper's own SET by the same "
             "rule, and beside our runs of the variant and of SET:",
             "",
-            to_markdown(set_like_table(cells, choice), heading=0),
+            to_markdown(set_like_table(found), heading=0),
         ]
     )

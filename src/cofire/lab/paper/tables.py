@@ -1,4 +1,4 @@
-"""The paper's tables out of finished runs, its own figures beside them."""
+"""The paper's tables from finished runs, beside the numbers that it prints."""
 
 import math
 from collections import Counter
@@ -19,14 +19,13 @@ from cofire.lab.experiments.statistics import (
     ks_test,
     training_delay,
 )
-from cofire.lab.names import data_name, method_name
+from cofire.lab.names import data_name, method_class, method_name
 from cofire.lab.paper import published
-from cofire.lab.paper.cells import Gathered
-from cofire.lab.paper.items import FIVE_METHODS, Item
-from cofire.lab.paper.published import Place, Printed
+from cofire.lab.paper.blocks import FIVE_METHODS, VARIANTS, is_ctre
+from cofire.lab.paper.cells import Cells, Gathered
+from cofire.lab.paper.item import Found
+from cofire.lab.paper.published import Printed, PrintedCell
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
-
-Cells = dict[Cell, Gathered]
 
 AGREES = (
     "A cell agrees if the means differ by at most 2 sqrt(sd_paper² + sd_ours²) + 0.5 "
@@ -35,24 +34,25 @@ AGREES = (
 )
 
 
-def place(cell: Cell) -> Place:
-    """Where the paper has this cell."""
-    return Place(cell.data, cell.method, cell.hidden, cell.epsilon)
+def printed_cell(cell: Cell) -> PrintedCell:
+    """Return the entry of the paper's tables that a cell of ours stands beside."""
+    return PrintedCell(cell.data, cell.method, cell.hidden, cell.epsilon)
 
 
-def accuracy_table(item: Item, cells: Cells, about: str) -> Table:
-    """One row a cell: ours, the paper's, their difference and a mark."""
+def accuracy_tables(found: Found) -> list[Table]:
+    """Return one row per cell: ours, the paper's, their difference and a mark."""
+    item, cells = found.item, found.cells
     assert item.published is not None
     printed = published.accuracies(item.published)
-    found = [
-        (gathered, _beside(gathered, printed.get(place(cell))))
+    compared = [
+        (gathered, _beside(gathered, printed.get(printed_cell(cell))))
         for cell, gathered in cells.items()
     ]
-    corrected = holm([beside.p if beside else None for _, beside in found])
+    corrected = holm([beside.p if beside else None for _, beside in compared])
     rows: list[list[Value]] = []
-    for (gathered, beside), p in zip(found, corrected, strict=True):
+    for (gathered, beside), p in zip(compared, corrected, strict=True):
         cell = gathered.cell
-        theirs = printed.get(place(cell))
+        theirs = printed.get(printed_cell(cell))
         rows.append(
             [
                 data_name(cell.data),
@@ -76,7 +76,7 @@ def accuracy_table(item: Item, cells: Cells, about: str) -> Table:
             *("paper", "seeds there", "difference", "p", "mark"),
         ),
         rows,
-        f"{about} {AGREES} {tally(b.mark for _, b in found if b)}",
+        f"{found.about} {AGREES} {tally(b.mark for _, b in compared if b)}",
         digits_of={"eps": 0, "p": 4},
     )
     table = with_best_bold(table, ["ours"], group=["data", "n", "eps"])
@@ -84,13 +84,18 @@ def accuracy_table(item: Item, cells: Cells, about: str) -> Table:
     best = {
         (i, column)
         for i, cell in enumerate(cells)
-        if place(cell) in printed and _is_best(place(cell), printed)
+        if printed_cell(cell) in printed and _is_best(printed_cell(cell), printed)
     }
-    return replace(table, bold=table.bold | best)
+    return [replace(table, bold=table.bold | best)]
 
 
-def _is_best(where: Place, printed: dict[Place, Printed]) -> bool:
-    """Whether the paper prints none better there, of methods run here or not."""
+def main_tables(found: Found) -> list[Table]:
+    """Return the accuracies, and the densities of the networks."""
+    return [*accuracy_tables(found), density_table(found.cells)]
+
+
+def _is_best(where: PrintedCell, printed: dict[PrintedCell, Printed]) -> bool:
+    """Whether the paper prints no better mean there, of any method."""
     rivals = (
         p.mean for w, p in printed.items() if w._replace(method=where.method) == where
     )
@@ -102,7 +107,7 @@ def _beside(gathered: Gathered, theirs: Printed | None) -> Agreement | None:
 
 
 def tally(marks: Iterable[str]) -> str:
-    """How many cells agree.
+    """Say how many cells agree.
 
     >>> tally(["agrees", "above", "agrees"])
     '2 of 3 cells agree, 1 above, 0 below.'
@@ -115,13 +120,13 @@ def tally(marks: Iterable[str]) -> str:
 
 
 def density_table(cells: Cells) -> Table:
-    """Connections and density, ours as they are, the paper's as printed."""
-    printed = {published.place_of(row): row for row in published.rows("density")}
+    """Return connections and density, ours and those that the paper prints."""
+    printed = {published.cell_of(row): row for row in published.rows("density")}
     rows: list[list[Value]] = []
     seen = set()
     for cell, gathered in cells.items():
-        where = Place(cell.data, "", cell.hidden, cell.epsilon)
-        if where in seen or cell.method == "snip":
+        where = PrintedCell(cell.data, "", cell.hidden, cell.epsilon)
+        if where in seen or _starts_full(cell.method):
             continue
         seen.add(where)
         result, theirs = gathered.results[0], printed.get(where)
@@ -150,10 +155,17 @@ def density_table(cells: Cells) -> Table:
     )
 
 
-def significance_table(cells: Cells, about: str) -> Table:
-    """Each method against the better variant of CTRE: KS test, effect, correction."""
-    printed = {published.place_of(row): row for row in published.rows("significance")}
-    found = []
+def _starts_full(method: str) -> bool:
+    """Whether `begin` chooses the connections; then their number may differ."""
+    known = method_class(method)
+    return known is not None and known.starts_full
+
+
+def significance_tables(found: Found) -> list[Table]:
+    """Compare each method with the better variant of CTRE: KS test, effect, Holm."""
+    cells = found.cells
+    printed = {published.cell_of(row): row for row in published.rows("significance")}
+    compared = []
     for cell, gathered in cells.items():
         rival = _ctre(cells, cell)
         if rival is None:
@@ -162,10 +174,10 @@ def significance_table(cells: Cells, about: str) -> Table:
         test = ks_test(gathered.percent, ctre)
         effect = mean_difference(ctre, gathered.percent)
         delta = cliffs_delta(ctre, gathered.percent)
-        row = printed.get(place(cell))
-        found.append((cell, gathered, name, test, effect, delta, row))
+        row = printed.get(printed_cell(cell))
+        compared.append((cell, gathered, name, test, effect, delta, row))
     corrected = holm(
-        [test.p if test.can_reject else None for *_, test, _, _, _ in found]
+        [test.p if test.can_reject else None for *_, test, _, _, _ in compared]
     )
     rows = [
         [
@@ -185,12 +197,12 @@ def significance_table(cells: Cells, about: str) -> Table:
             str(delta),
         ]
         for (cell, gathered, name, test, effect, delta, row), p in zip(
-            found, corrected, strict=True
+            compared, corrected, strict=True
         )
     ]
-    compared = [row for row in rows if row[8] and row[9]]
-    same = sum(row[8] == row[9] for row in compared)
-    return Table(
+    decided = [row for row in rows if row[8] and row[9]]
+    same = sum(row[8] == row[9] for row in decided)
+    table = Table(
         "table3",
         "Table 3: Kolmogorov-Smirnov test against CTRE",
         (
@@ -198,32 +210,33 @@ def significance_table(cells: Cells, about: str) -> Table:
             *("paper", "p, Holm", "CTRE - method", "95 % interval", "Cliff's delta"),
         ),
         rows,
-        f"{about} Two-sample, two-sided, exact. As the paper words it, "
+        f"{found.about} Two-sample, two-sided, exact. As the paper words it, "
         "the hypothesis of no difference is rejected (Reject) below 0.05, else it is "
         f"kept (True). {PARTNER_NOTE} "
         "With three seeds against three it cannot reject, whatever the figures: such "
         "rows have no decision and do not count for Holm's correction, which is over "
         "the others; differences are in points with Welch's interval. "
-        f"{same} of {len(compared)} decisions are the paper's.",
+        f"{same} of {len(decided)} decisions are the paper's.",
         digits_of={"eps": 0, "KS": 2, "p": 4, "p, Holm": 4},
     )
+    return [table]
 
 
 def _decision(test: KSTest) -> str | None:
-    """As the paper has it, or none where there is nothing to decide."""
+    """Return the decision in the paper's words; None if so few seeds cannot reject."""
     if not test.can_reject:
         return None
     return "Reject" if test.rejected else "True"
 
 
 def _ctre(cells: Cells, cell: Cell) -> tuple[str, np.ndarray] | None:
-    """The better variant in the same place: its printed name, its accuracies."""
+    """Return the better variant of the same size: its print name and accuracies."""
     own = {
         method_name(m): cells[replace(cell, method=m)].percent
-        for m in ("ctre_seq", "ctre_sim")
+        for m in VARIANTS
         if replace(cell, method=m) in cells
     }
-    if len(own) < 2 or cell.method in ("ctre_seq", "ctre_sim"):
+    if len(own) < 2 or cell.method in VARIANTS:
         return None
     return better_variant(own)
 
@@ -233,14 +246,14 @@ def _interval(estimate: Estimate) -> str | None:
     return None if low is None or high is None else f"{low:.1f} to {high:.1f}"
 
 
-def delay_table(cells: Cells, about: str) -> Table:
-    """Training delay: per cent of the epochs until 90 % of the best accuracy."""
-    printed = {published.place_of(row): row for row in published.rows("training_delay")}
+def delay_tables(found: Found) -> list[Table]:
+    """Return the per cent of the epochs until 90 % of the best accuracy is reached."""
+    printed = {published.cell_of(row): row for row in published.rows("training_delay")}
     groups: dict[tuple[str, int, float | None], dict[str, Gathered]] = {}
-    for cell, gathered in cells.items():
+    for cell, gathered in found.cells.items():
         key = cell.data, cell.hidden, cell.epsilon
         groups.setdefault(key, {})[cell.method] = gathered
-    # The best of the five is the measure: without one of them there is none.
+    # The reference is the best of the five: all of them must be there.
     complete = {
         key: own for key, own in groups.items() if set(FIVE_METHODS) <= set(own)
     }
@@ -252,9 +265,9 @@ def delay_table(cells: Cells, about: str) -> Table:
         )
         reached = {m: d for m, d in delays.items() if d is not None}
         best = min(reached.values())
-        lowest += any(m.startswith("ctre") and d == best for m, d in reached.items())
+        lowest += any(is_ctre(m) and d == best for m, d in reached.items())
         for method, delay in delays.items():
-            theirs = printed.get(Place(data, method, hidden, epsilon))
+            theirs = printed.get(PrintedCell(data, method, hidden, epsilon))
             td = float(theirs["td_percent"] or "nan") if theirs else math.nan
             paper = None if math.isnan(td) else td
             rows.append(
@@ -265,41 +278,23 @@ def delay_table(cells: Cells, about: str) -> Table:
                     _same_emptiness(delay, paper) if theirs else None,
                 ]
             )
-    return Table(
+    table = Table(
         "table6",
         "Table 6: training delay in per cent of the epochs",
         ("data", "n", "method", "ours", "paper", "difference", "reached as there"),
         rows,
-        f"{about} The share of the epochs, in per cent, after which the mean curve of "
-        "the test accuracy chosen so far reaches 90 % of the best final one among the "
-        "five methods, epsilon 1; "
+        f"{found.about} The share of the epochs, in per cent, after which the mean "
+        "curve of the test accuracy chosen so far reaches 90 % of the best final one "
+        "among the five methods, epsilon 1; "
         f"- is never. CTRE is lowest (ties count) in {lowest} of {len(complete)} "
         f"cells. {len(groups) - len(complete)} more cells lack runs of a method, so "
         "that the best of the five is not known.",
     )
+    return [table]
 
 
 def _same_emptiness(ours: float | None, theirs: float | None) -> str:
     return "yes" if (ours is None) == (theirs is None) else "no"
-
-
-def data_table(facts: dict[str, dict[str, int]]) -> Table:
-    """Table 1: what the data sets are, beside what the paper prints."""
-    printed = {row["dataset"]: row for row in published.rows("datasets")}
-    rows: list[list[Value]] = []
-    for data, own in facts.items():
-        theirs = printed[data_name(data)]
-        for name, value in own.items():
-            paper = int(theirs[name])
-            mark = "agrees" if value == paper else "differs"
-            rows.append([data_name(data), name, value, paper, value - paper, mark])
-    return Table(
-        "table1",
-        "Table 1: the data sets",
-        ("data", "figure", "ours", "paper", "difference", "mark"),
-        rows,
-        "Isolet has 6237 + 1560 = 7797 samples; the paper prints 7737.",
-    )
 
 
 def _number(name: str) -> str:

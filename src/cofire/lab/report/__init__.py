@@ -1,1 +1,1 @@
-"""Tables and pages: they read what a training left behind, and never train."""
+"""Figures and pages made from finished runs; nothing here trains."""

@@ -1,4 +1,4 @@
-"""How every figure looks: a colour and a line for each method, paper size, files."""
+"""How figures look: a colour and a line for each method, size, files."""
 
 import io
 import zlib
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cofire.lab.names import METHOD_NAMES
+from cofire.lab.names import method_position
 from cofire.persistence.atomic import write_atomically
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ WIDTH = 7.0  # inches: a page's text
 Dash = tuple[float, ...]
 SOLID: Dash = ()
 DASHED: Dash = (4, 1.5)
+LONG_DASHED: Dash = (8, 1.5)
 DOTTED: Dash = (1, 1)
 DASH_DOT: Dash = (5, 1.5, 1, 1.5)
 
@@ -33,14 +34,15 @@ class Stroke:
 
     @property
     def line(self) -> dict[str, Any]:
-        """What matplotlib is told to draw the line with."""
+        """Return the arguments with which matplotlib draws the line."""
         style = (0, self.dashes) if self.dashes else "solid"
         return {"color": self.colour, "linestyle": style}
 
 
-# The palettes of Okabe and Ito (2008) and of Tol ("muted"), which the colour-blind can
-# tell apart. Methods that stand in one figure of the paper differ in colour and dashes.
+# The palettes of Okabe and Ito (2008) and of Tol ("muted"), which colour-blind readers
+# can tell apart. Methods in one figure of the paper differ in colour and dashes.
 STROKES = {
+    "cofire": Stroke("#6A00A8", LONG_DASHED, "*"),
     "ctre_sim": Stroke("#D55E00", SOLID, "o"),
     "ctre_seq": Stroke("#0072B2", SOLID, "s"),
     "set": Stroke("#009E73", DASHED, "^"),
@@ -61,8 +63,8 @@ STROKES = {
 }
 _OTHERS = ("#5E4C1F", "#4477AA", "#999999", "#228833", "#EE6677")
 
-# What a figure's parts look like; all else is matplotlib's default, whatever the user's
-# own settings are: equal data give equal files everywhere.
+# Everything else is matplotlib's default, whatever the user's own settings are: equal
+# data give equal files everywhere.
 _SETTINGS = {
     "font.size": 8,
     "axes.titlesize": 8,
@@ -100,7 +102,9 @@ _SETTINGS = {
 
 
 def stroke_of(method: str) -> Stroke:
-    """The same for a method in all figures; one of another package gets a free one.
+    """Return the stroke of a method, the same in all figures.
+
+    A method of another package gets one that none of ours has.
 
     >>> stroke_of("set").colour
     '#009E73'
@@ -113,25 +117,23 @@ def stroke_of(method: str) -> Stroke:
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
-    """Each method once, in the order of tables and legends, unknown ones last.
+    """Return each method once, in the order of `METHODS`, unknown ones last.
 
     >>> in_order(["mine", "set", "ctre_sim", "set"])
     ['ctre_sim', 'set', 'mine']
     """
-    known = list(METHOD_NAMES)
-    places = {name: known.index(name) for name in known}
-    return sorted(dict.fromkeys(methods), key=lambda m: places.get(m, len(known)))
+    return sorted(dict.fromkeys(methods), key=lambda m: method_position(m)[0])
 
 
 def our_look() -> AbstractContextManager[Any]:
-    """Draw within this."""
+    """Return the context to draw in."""
     from matplotlib import style
 
     return style.context(["default", _SETTINGS])
 
 
 def save_figure(figure: "Figure", folder: Path | str, name: str) -> list[Path]:
-    """Write NAME.png (150 dots an inch) and NAME.svg; equal figures, equal bytes."""
+    """Write NAME.png (150 dpi) and NAME.svg; equal figures give equal bytes."""
     from matplotlib import rc_context
 
     written = []
@@ -140,7 +142,7 @@ def save_figure(figure: "Figure", folder: Path | str, name: str) -> list[Path]:
         ("svg", {"Date": None, "Creator": None}),
     ]:
         content = io.BytesIO()
-        # The salt names the parts of an SVG file; without one they are random.
+        # Ids in an SVG file depend on the salt; without one they are random.
         with our_look(), rc_context({"svg.hashsalt": name}):
             figure.savefig(content, format=ending, dpi=150, metadata=metadata)
         written.append(Path(folder) / f"{name}.{ending}")

@@ -1,4 +1,4 @@
-"""What figures are made of: a grid of panels, means with bands, one legend for all."""
+"""Parts of figures: a grid of panels, means with bands, one legend for all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Line:
     x: ArrayLike | None = None
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
-        """x and values as arrays, the latter (seeds, points)."""
+        """Return x and values as arrays, the latter (seeds, points)."""
         values = np.atleast_2d(np.asarray(self.values, dtype=float))
         n = values.shape[1]
         x = np.arange(1, n + 1) if self.x is None else np.asarray(self.x, dtype=float)
@@ -38,7 +38,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """Lines that share axes; the key of a line is its method."""
+    """Lines on the same axes, by method."""
 
     title: str
     lines: Mapping[Any, Line]
@@ -47,7 +47,7 @@ class Panel:
 def empty_panels(
     titles: Iterable[str], columns: int, share_y: Share, row_height: float
 ) -> tuple["Figure", list["Axes"]]:
-    """A figure with axes in rows; places that stay over are left empty."""
+    """Return a figure with axes in rows; unused cells of the grid stay empty."""
     from matplotlib.figure import Figure
 
     titles = list(titles)
@@ -64,7 +64,7 @@ def empty_panels(
 
 
 def draw_mean_and_band(axis: "Axes", line: Line, stroke: Stroke, band: Band) -> None:
-    """The mean over seeds, and around it a standard deviation or all there is."""
+    """Draw the mean over seeds, and around it a standard deviation or the range."""
     x, values = line.points()
     mean = values.mean(axis=0)
     if len(values) > 1:
@@ -77,17 +77,17 @@ def draw_mean_and_band(axis: "Axes", line: Line, stroke: Stroke, band: Band) -> 
 
 
 def _enough_of(n: int) -> np.ndarray:
-    """Points to draw a band with: on any axis finer than it can be seen.
+    """Choose points to draw a band with, closer together than one can see.
 
-    Lines are simplified by matplotlib, filled areas are not: with all points of 500
-    epochs a figure of nine panels would be twice the size.
+    matplotlib simplifies lines but not filled areas: with all points of 500 epochs a
+    figure of nine panels would be twice as large.
     """
     even, early = np.linspace(0, n - 1, 120), np.geomspace(1, n, 80) - 1
     return np.unique(np.rint(np.concatenate([even, early])).astype(int))
 
 
 def seeds_note(panels: Iterable[Panel], spread: str) -> str:
-    """How many seeds there are, and what shows that they differ."""
+    """Say how many seeds there are, and how their spread is drawn."""
     counts = {len(line.points()[1]) for p in panels for line in p.lines.values()}
     if not counts or max(counts) == 1:
         return ""
@@ -96,21 +96,21 @@ def seeds_note(panels: Iterable[Panel], spread: str) -> str:
 
 
 def label_all(figure: "Figure", x_label: str, y_label: str, note: str = "") -> None:
-    """Labels that all panels share, and a note in the corner."""
+    """Write the labels for all panels, and a note in the corner."""
     figure.supxlabel(x_label, fontsize=8)
     figure.supylabel(y_label, fontsize=8)
     figure.text(0.994, 0.01, note, ha="right", va="bottom", fontsize=6.5, color=GREY)
 
 
 def note_below(figure: "Figure", note: str) -> None:
-    """A note in the other corner, for what nobody may overlook."""
+    """Write a red note in the other corner, for what must not be overlooked."""
     figure.text(0.006, 0.01, note, ha="left", va="bottom", fontsize=6.5, color="red")
 
 
 def method_legend(
     figure: "Figure", panels: Iterable[Panel], *, markers: bool = False
 ) -> None:
-    """One legend of all methods in the panels."""
+    """Write one legend of all methods in the panels."""
     methods = in_order(method for panel in panels for method in panel.lines)
     strokes = {method_name(method): stroke_of(method) for method in methods}
     if not markers:
@@ -119,7 +119,7 @@ def method_legend(
 
 
 def line_legend(figure: "Figure", strokes: Mapping[str, Stroke]) -> None:
-    """A legend of lines, above the panels."""
+    """Write a legend of lines above the panels."""
     from matplotlib.lines import Line2D
 
     place_legend(
@@ -132,7 +132,7 @@ def line_legend(figure: "Figure", strokes: Mapping[str, Stroke]) -> None:
 
 
 def place_legend(figure: "Figure", handles: Mapping[str, Any]) -> None:
-    """A legend above the panels, in rows of equal length that fit the page."""
+    """Write a legend above the panels, in rows of equal length that fit the page."""
     if not handles:
         return
     longest = max(len(name) for name in handles)

@@ -57,7 +57,7 @@ REMOVAL_STROKES = {
     ("random", "ascending"): Stroke("#777777", SOLID),
     ("random", "descending"): Stroke("#777777", DASHED),
 }
-"""By the score of a connection, and the order in which connections go."""
+"""By the score of a connection, and the order of removal."""
 
 PART_COLOURS = {"training": "#0072B2", "growth": "#E69F00", "evaluation": "#BBBBBB"}
 
@@ -72,10 +72,10 @@ def curves(
     share_y: Share = "none",
     band: Band = "sd",
 ) -> "Figure":
-    """A grid of panels with a line and a band over seeds for each method.
+    """Draw a grid of panels with a line and a band over seeds for each method.
 
-    x may be epochs, seconds or multiply-adds. band: a standard deviation to both sides
-    of the mean ("sd"), or from the least to the largest value ("range").
+    x may be epochs, seconds or multiply-adds. band: one standard deviation around the
+    mean ("sd"), or from the smallest to the largest value ("range").
     """
     with our_look():
         figure, axes = empty_panels([p.title for p in panels], columns, share_y, 1.75)
@@ -99,7 +99,7 @@ def tradeoff(
     log_x: bool = False,
     share_y: Share = "none",
 ) -> "Figure":
-    """Accuracy against density: a mark for each density, bars of one sd over seeds."""
+    """Draw accuracy against density, with error bars of one sd over seeds."""
     with our_look():
         figure, axes = empty_panels([p.title for p in panels], columns, share_y, 2.2)
         for axis, panel in zip(axes, panels, strict=True):
@@ -130,7 +130,7 @@ def removal(
     y_label: str = "Test accuracy (%)",
     columns: int = 4,
 ) -> "Figure":
-    """Accuracy while connections are removed: a panel a network and checkpoint.
+    """Draw accuracy while connections are removed, a panel per network and checkpoint.
 
     The key of a line is (score, order): "magnitude", "cosine" or "random"; "ascending"
     (the smallest first) or "descending". The panels share their y axis.
@@ -163,9 +163,9 @@ def cost(
     x_label: str = "Seconds an epoch",
     columns: int = 3,
 ) -> "Figure":
-    """Stacked bars of what an epoch costs: {title: {method: {part: amount}}}.
+    """Draw stacked bars of the cost of an epoch: {title: {method: {part: amount}}}.
 
-    The parts are "training", "growth" and "evaluation". The number behind a bar is the
+    The parts are "training", "growth" and "evaluation". The number next to a bar is the
     sum of its parts.
     """
     from matplotlib.patches import Patch
@@ -186,32 +186,32 @@ def _draw_bars(axis: "Axes", bars: Mapping[str, Mapping[str, float]]) -> None:
     from matplotlib.ticker import EngFormatter
 
     methods = in_order(bars)
-    places = np.arange(len(methods))
+    heights = np.arange(len(methods))
     ends = np.zeros(len(methods))
     for part, colour in PART_COLOURS.items():
         lengths = np.array([bars[method].get(part, 0.0) for method in methods])
-        axis.barh(places, lengths, 0.64, ends, color=colour)
+        axis.barh(heights, lengths, 0.64, ends, color=colour)
         ends += lengths
     longest = float(max(ends, default=0))
     if longest >= 1e4:  # multiply-adds: 1.5 G is shorter than 1500000000
         axis.xaxis.set_major_formatter(EngFormatter())
-    for place, end in zip(places, ends, strict=True):
+    for height, end in zip(heights, ends, strict=True):
         axis.annotate(
             _three_digits(end),
-            (end, place),
+            (end, height),
             xytext=(3, 0),
             textcoords="offset points",
             va="center",
             fontsize=7,
         )
-    axis.set_yticks(places, [method_name(method) for method in methods])
+    axis.set_yticks(heights, [method_name(method) for method in methods])
     axis.set(xlim=(0, 1.3 * longest or 1), ylim=(len(methods) - 0.4, -0.6))
     axis.grid(axis="y", visible=False)
     axis.tick_params(axis="y", length=0)
 
 
 def _three_digits(number: float) -> str:
-    """As many digits for all numbers.
+    """Format a number with three digits.
 
     >>> [_three_digits(n) for n in (0, 0.13, 100.2, 2.2e9)]
     ['0', '0.130', '100', '2.20 G']
@@ -226,7 +226,7 @@ def _three_digits(number: float) -> str:
 
 
 def _make_log(axis: "Axes") -> None:
-    """Logarithmic x with numbers as people write them."""
+    """Make x logarithmic, with plain numbers as labels."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_xscale("log")

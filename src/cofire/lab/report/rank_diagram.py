@@ -14,7 +14,7 @@ _INK = "#333333"
 
 
 def groups_within(ranks: Mapping[str, float], cd: float) -> list[tuple[float, float]]:
-    """Widest stretches of ranks, from best to worst, within which no pair differs.
+    """Return the widest ranges of ranks, from best to worst, in which no pair differs.
 
     >>> groups_within({"a": 1.2, "b": 1.9, "c": 2.6, "d": 4.5}, cd=1.0)
     [(1.2, 1.9), (1.9, 2.6)]
@@ -31,9 +31,9 @@ def groups_within(ranks: Mapping[str, float], cd: float) -> list[tuple[float, fl
 def critical_difference(
     ranks: Mapping[str, float], cd: float | None, *, title: str = ""
 ) -> "Figure":
-    """Average ranks on a line, the best at the left; bars join what does not differ.
+    """Draw average ranks on a line, the best at the left; bars join equal methods.
 
-    cd: from `nemenyi_critical_difference`; None draws the ranks alone.
+    cd: from `nemenyi_critical_difference`; without it only the ranks are drawn.
     """
     from matplotlib.figure import Figure
 
@@ -88,7 +88,7 @@ def _draw_cd(axis: "Axes", cd: float) -> None:
 def _draw_method(
     axis: "Axes", method: str, rank: float, y: float, edge: float, side: str
 ) -> None:
-    """A line down from the rank and out to the name."""
+    """Draw a line from the rank down and out to the name."""
     colour = stroke_of(method).colour
     axis.plot([rank, rank, edge], [0, y, y], color=colour, linewidth=1.0)
     axis.plot([rank], [0], marker="o", markersize=3.5, color=colour, clip_on=False)

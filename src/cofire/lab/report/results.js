@@ -385,6 +385,8 @@ function openReceipt(details, run) {
     ["seconds", `${seconds(run.seconds)}: training ${seconds(run.train_seconds)}, rewiring ` +
       `${seconds(run.rewire_seconds)}, evaluation ${seconds(run.evaluate_seconds)}`],
     ["multiply-adds of training", shortNumber(run.training_multiply_adds)],
+    ...page.runs.more.map(([name, heading, unit]) =>
+      [heading, run[name] === null ? null : Number((unit * run[name]).toPrecision(4))]),
     ["machine", run.machine], ["cofire", run.cofire], ["finished", run.finished],
     ["notes", run.notes]]), twin(run)));
 }

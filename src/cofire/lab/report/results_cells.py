@@ -1,4 +1,4 @@
-"""What the results page has one entry for: runs that differ by chance alone."""
+"""Results grouped by cell: the results page has one entry for each."""
 
 import json
 from collections import defaultdict
@@ -13,17 +13,17 @@ from cofire.lab.experiments.labels import (
     settings,
     subject,
 )
-from cofire.lab.experiments.results import task_of
+from cofire.lab.experiments.results import noted_task
 
-Cells = Mapping[Cell, Sequence[Result]]
+ResultsByCell = Mapping[Cell, Sequence[Result]]
 
 
 def by_cell(results: Sequence[Result]) -> dict[Cell, list[Result]]:
-    """The results that differ in their seed alone, side by side.
+    """Group the results that differ only in their seed.
 
-    Of somebody's own file each seed has a split of its own: these belong together, as
-    in the table of `cofire compare`. The splits of the catalogue stay apart. `data` is
-    the title of a file, its folder and checksum have no say.
+    For a file of the user each seed has its own split: these belong together, as in the
+    table of `cofire compare`. The splits of the catalogue stay separate. `data` is the
+    title of a file; its folder and checksum do not matter.
     """
     titles = data_titles(result.run for result in results)
     cells = defaultdict(list)
@@ -47,20 +47,20 @@ def _cell(run: Run, titles: Mapping[Subject, str]) -> Cell:
 
 
 def is_dense(cell: Cell) -> bool:
-    """Whether it has every connection; a share of them may take epsilon's place."""
+    """Whether it has every connection: neither epsilon nor a density is given."""
     return cell.epsilon is None and "density" not in json.loads(cell.options)
 
 
 def task_of_cell(results: Sequence[Result]) -> str:
-    """What the scores of a cell are of."""
-    return task_of(results[0].notes)
+    """Return the task of a cell."""
+    return noted_task(results[0].notes)
 
 
-def tasks(cells: Cells) -> set[str]:
-    """What the scores of a page are of."""
+def tasks(cells: ResultsByCell) -> set[str]:
+    """Return the tasks on a page."""
     return {task_of_cell(own) for own in cells.values()}
 
 
 def n_data_sets(runs: Iterable[Run]) -> int:
-    """How many data sets; a file read in two ways is one."""
+    """Count the data sets; a file that was read in two ways is one."""
     return len({subject(run)[:2] for run in runs})

@@ -1,4 +1,4 @@
-"""What the results page draws: means over seeds, thinned and rounded."""
+"""The curves of the results page: means over seeds, thinned and rounded."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ MOST_INPUTS = 1000
 
 
 def cell_curves(results: Sequence[Result]) -> dict[str, Any]:
-    """Curves of one cell: `x` by unit, and `y` as mean, lowest and highest seed.
+    """Return the curves of one cell: `x` by unit, `y` as mean, lowest and highest seed.
 
     A seed that ended early keeps its last value. What no seed recorded is left out.
     """
@@ -46,9 +46,9 @@ def cell_curves(results: Sequence[Result]) -> dict[str, Any]:
 
 
 def input_connections(results: Sequence[Result]) -> dict[str, Any] | None:
-    """Connections of each input, mean over seeds; an image's summed over its colours.
+    """Return the connections per input, mean over seeds; images summed over colours.
 
-    Of a wide table only the inputs with most connections, with their numbers.
+    For a wide table only the inputs with most connections, with their numbers.
     """
     counts = _recorded(results, "inputs")
     if not counts:
@@ -73,7 +73,7 @@ def input_connections(results: Sequence[Result]) -> dict[str, Any] | None:
 
 
 def thinned(n: int) -> np.ndarray:
-    """Indices into n epochs, at most MOST_POINTS, closer where curves bend: early.
+    """Choose at most MOST_POINTS of n epochs, closer together early, where curves bend.
 
     >>> thinned(3).tolist(), thinned(500)[:6].tolist(), len(thinned(500)) <= 120
     ([0, 1, 2], [0, 1, 2, 3, 4, 5], True)
@@ -86,7 +86,7 @@ def thinned(n: int) -> np.ndarray:
 
 
 def rounded(values: Iterable[float], digits: int = 4) -> list[float | int | None]:
-    """Significant digits for JSON, which has no word for what is not finite.
+    """Round to significant digits; None replaces what is not finite: JSON has no NaN.
 
     >>> rounded([0.123456, 2.0, float("nan")])
     [0.1235, 2, None]
@@ -102,7 +102,7 @@ def _rounded(value: float, digits: int) -> float | int | None:
 
 
 def _selected(curves: Any) -> np.ndarray | None:
-    """After each epoch, the test score of the epoch that validated best so far."""
+    """Return the test score of the best validated epoch so far, after each epoch."""
     if not len(curves.get("test_score", ())):
         return None
     test = np.asarray(curves["test_score"], np.float64)

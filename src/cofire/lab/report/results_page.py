@@ -12,7 +12,7 @@ import cofire
 from cofire.data import CATALOG
 from cofire.lab.experiments import Cell, Result
 from cofire.lab.experiments.labels import data_titles, options_text
-from cofire.lab.names import DATA_NAMES, METHOD_NAMES, data_name, method_name
+from cofire.lab.names import DATA_NAMES, data_name, method_name, method_position
 from cofire.lab.report.look import in_order, stroke_of
 from cofire.lab.report.results_cells import by_cell, is_dense, task_of_cell
 from cofire.lab.report.results_curves import cell_curves, input_connections
@@ -42,7 +42,7 @@ def write_results_page(
 ) -> None:
     """Write results and tables as a page that needs no network.
 
-    missing: what has not been run yet, a line each.
+    missing: lines about what has not been run yet.
     """
     page = results_page(results, tables, title=title, missing=missing)
     write_atomically(path, page.encode())
@@ -57,7 +57,7 @@ def results_page(
 ) -> str:
     """Return the page as text."""
     plotly = _plotly()
-    cells = dict(sorted(by_cell(results).items(), key=lambda item: _place(item[0])))
+    cells = dict(sorted(by_cell(results).items(), key=lambda item: _order(item[0])))
     names = in_order(sorted({cell.method for cell in cells}))
     methods = {name: i for i, name in enumerate(names)}
     looks = [_method(name) for name in names]
@@ -81,7 +81,7 @@ def results_page(
                 "cells": [_drawn(cell, own, methods) for cell, own in cells.items()],
                 "useful": _useful({cell.data for cell in cells}),
                 "runs": receipts(
-                    sorted(results, key=_place_of_run),
+                    sorted(results, key=_run_order),
                     methods,
                     data_titles(result.run for result in results),
                 ),
@@ -138,7 +138,7 @@ def _method(name: str) -> dict[str, str]:
 
 
 def _colour_rules(methods: Sequence[Mapping[str, str]]) -> str:
-    """A class for each method's colours, by number: names need not be legal in CSS."""
+    """Write a CSS class per method, by number: a name may not be legal in CSS."""
     return "\n".join(
         f".m{i} {{ --light: {method['light']}; --dark: {method['dark']}; }}"
         for i, method in enumerate(methods)
@@ -166,32 +166,27 @@ def _drawn(
 
 
 def _useful(data: set[str]) -> dict[str, list[int]]:
-    """Inputs that carry the class, by data set, where that is known."""
+    """Return the inputs that carry the class, for data sets where they are known."""
     known = {name: CATALOG[name].relevant_features for name in CATALOG if name in data}
     return {data_name(name): list(found) for name, found in known.items() if found}
 
 
-def _place(cell: Cell) -> tuple[Any, ...]:
-    """Where a cell stands: as in the paper's tables, other names behind by alphabet."""
+def _order(cell: Cell) -> tuple[Any, ...]:
+    """Sort cells as in the paper's tables; other names follow in alphabetical order."""
     order = list(DATA_NAMES)
     data = order.index(cell.data) if cell.data in order else len(order)
     epsilon = float("inf") if cell.epsilon is None else cell.epsilon
-    method = _place_of_method(cell.method)
+    method = method_position(cell.method)
     rest = cell.profile, cell.epochs, cell.split or 0, cell.options
     return data, cell.data, cell.hidden, epsilon, method, *rest
 
 
-def _place_of_method(name: str) -> tuple[int, str]:
-    order = list(METHOD_NAMES)
-    return (order.index(name) if name in order else len(order)), name
-
-
-def _place_of_run(result: Result) -> tuple[Any, ...]:
-    return *_place(result.run.cell), result.run.seed
+def _run_order(result: Result) -> tuple[Any, ...]:
+    return *_order(result.run.cell), result.run.seed
 
 
 def _dark(colour: str) -> str:
-    """The same hue on a dark page; greys change sides, so that black is seen.
+    """Return the colour for a dark page: the same hue; black becomes nearly white.
 
     >>> _dark("#000000"), _dark("#0072B2")
     ('#ebebeb', '#56b3e7')
@@ -199,5 +194,5 @@ def _dark(colour: str) -> str:
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     hue, light, strength = colorsys.rgb_to_hls(red, green, blue)
     light = 0.92 - 0.5 * light if strength == 0 else 0.5 + 0.35 * light
-    shares = colorsys.hls_to_rgb(hue, light, 0.75 * strength)
-    return "#" + "".join(f"{round(255 * share):02x}" for share in shares)
+    parts = colorsys.hls_to_rgb(hue, light, 0.75 * strength)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)

@@ -1,4 +1,4 @@
-"""What each run took, packed for the results page: rows of values, texts named once."""
+"""What each run needed, packed for the results page: rows of values, texts once."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,11 +6,11 @@ from typing import Any
 
 from cofire.lab.experiments import Result, Run
 from cofire.lab.experiments.labels import Subject, own_file, subject
-from cofire.lab.experiments.results import task_of
+from cofire.lab.experiments.results import COLUMNS, noted_task
 from cofire.lab.names import data_name
 from cofire.lab.report.results_curves import rounded
 
-# Of a receipt; the figures of the dense twin stand beside those of the network.
+# Of a receipt; the page puts the costs of the dense twin beside those of the network.
 COSTS = (
     "dense_connections",
     "bytes",
@@ -20,14 +20,6 @@ COSTS = (
     "train_seconds",
     "rewire_seconds",
     "evaluate_seconds",
-)
-FIGURES = (
-    "score",
-    "validation_score",
-    "best_epoch",
-    "connections",
-    "density",
-    "seconds",
 )
 SETTINGS = ("hidden", "epsilon", "seed", "epochs", "split")
 TEXTS = (
@@ -41,7 +33,10 @@ def receipts(
     methods: Mapping[str, int],
     titles: Mapping[Subject, str],
 ) -> dict[str, Any]:
-    """The names of the fields, a list of values a run, and the texts these point to."""
+    """Return the fields, a list of values per run, and the texts that these point to.
+
+    more: name, heading and unit of the columns that the page lists by their headings.
+    """
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -53,7 +48,7 @@ def receipts(
             "data": data_name(titles[subject(result.run)]),
             "profile": result.run.profile,
             "options": _settings(json.loads(result.run.options) | _path(result.run)),
-            "task": task_of(result.notes),
+            "task": noted_task(result.notes),
             "machine": machine_text(result.machine),
             "cofire": result.cofire,
             "notes": _settings(result.notes),
@@ -64,18 +59,28 @@ def receipts(
             [
                 methods[result.run.method],
                 *(getattr(result.run, name) for name in SETTINGS),
-                *(_short(getattr(result, name)) for name in FIGURES),
+                *(_short(getattr(result, name)) for name in COLUMNS),
                 *(_short(result.receipt.get(name)) for name in COSTS),
                 None if trained is None else _short(float(trained.sum(dtype=float))),
                 *(number(texts[name]) for name in TEXTS),
             ]
         )
-    fields = ["method", *SETTINGS, *FIGURES, *COSTS, "training_multiply_adds", *TEXTS]
-    return {"fields": fields, "rows": rows, "texts": list(numbers), "named": TEXTS}
+    fields = ["method", *SETTINGS, *COLUMNS, *COSTS, "training_multiply_adds", *TEXTS]
+    return {
+        "fields": fields,
+        "rows": rows,
+        "texts": list(numbers),
+        "named": TEXTS,
+        "more": [
+            (name, column.heading, column.unit)
+            for name, column in COLUMNS.items()
+            if column.heading and not column.worded
+        ],
+    }
 
 
 def machine_text(machine: Mapping[str, Any]) -> str:
-    """What seconds depend on; the name of the host stays out of a page that travels."""
+    """Describe a machine, without the host's name: the page may be published."""
     parts = [
         machine.get("cpu"),
         machine.get("device"),

@@ -1,16 +1,19 @@
-"""The words and own tables of the results page: what was run, and what came of it."""
+"""The texts and tables of the results page: what was run, and what came of it."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from statistics import fmean, pstdev
 
 from cofire.lab.experiments import Cell, Result
+from cofire.lab.experiments.grid import keeps_last_epoch
 from cofire.lab.experiments.labels import options_text
+from cofire.lab.experiments.results import COLUMNS, Column
 from cofire.lab.names import DATA_NAMES, data_name, method_name
 from cofire.lab.report.results_cells import (
-    Cells,
+    ResultsByCell,
     is_dense,
     n_data_sets,
     task_of_cell,
@@ -20,18 +23,20 @@ from cofire.lab.report.results_receipts import machine_text
 from cofire.lab.report.results_tables import MISSING, Shown, sortable
 
 SCORES = {"classification": "accuracy %", "regression": "R²"}
+NOTHING = Shown(MISSING)
+Show = Callable[[Cell, Sequence[Result]], Shown]
 
 
-def lead(cells: Cells) -> str:
-    """One sentence on what there is, one on what a score is."""
+def lead(cells: ResultsByCell) -> str:
+    """Say in one sentence what was run, and in one what a score is."""
     if not cells:
         return "No run has finished yet."
     runs = [result.run for own in cells.values() for result in own]
     methods = {cell.method for cell in cells}
     kinds = {"classification": "the test accuracy", "regression": "R² of the test rows"}
     score = " or, for quantities, ".join(kinds[task] for task in sorted(tasks(cells)))
-    house = any(run.profile == "house" for run in runs)
-    last = " (profile house: at the last epoch)" if house else ""
+    names = sorted({run.profile for run in runs if keeps_last_epoch(run.profile)})
+    last = f" (profile {' and '.join(names)}: at the last epoch)" if names else ""
     return (
         f"{_counted(len(runs), 'run')} of {_counted(len(methods), 'method')} on "
         f"{_counted(n_data_sets(runs), 'data set')}, each with three hidden layers. A "
@@ -40,8 +45,8 @@ def lead(cells: Cells) -> str:
     )
 
 
-def facts(results: Sequence[Result], cells: Cells) -> str:
-    """How much was run, by what, on what."""
+def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
+    """Return the numbers of runs, methods and so on, the versions and the machines."""
     seeds = [len(own) for own in cells.values()] or [0]
     hours = sum(result.seconds for result in results) / 3600
     versions = Counter(result.cofire for result in results)
@@ -60,8 +65,8 @@ def facts(results: Sequence[Result], cells: Cells) -> str:
         for name, value in counts.items()
     )
     origins = {
-        "cofire": _shares(versions),
-        "machines": _shares(machines),
+        "cofire": _with_counts(versions),
+        "machines": _with_counts(machines),
         "finished": " to ".join(dict.fromkeys(days[:1] + days[-1:])) or MISSING,
     }
     lines = "".join(
@@ -70,7 +75,7 @@ def facts(results: Sequence[Result], cells: Cells) -> str:
     return f'<dl class="tiles">{tiles}</dl><dl class="origins">{lines}</dl>'
 
 
-def _shares(counts: Counter[str]) -> str:
+def _with_counts(counts: Counter[str]) -> str:
     if len(counts) == 1:
         return escape(next(iter(counts)) or MISSING)
     return "<br>".join(
@@ -80,7 +85,7 @@ def _shares(counts: Counter[str]) -> str:
 
 
 def missing_list(missing: Sequence[str]) -> str:
-    """What has not been run yet; folded where it is much."""
+    """List what has not been run yet, folded if it is long."""
     if not missing:
         return ""
     items = "".join(f"<li>{escape(line)}</li>" for line in missing)
@@ -91,76 +96,95 @@ def missing_list(missing: Sequence[str]) -> str:
     )
 
 
-def best_table(cells: Cells, methods: Mapping[str, int]) -> str:
-    """One row for what can be compared: the best sparse cell beside the best dense one.
+@dataclass(frozen=True)
+class _Comparable:
+    """The best sparse cell and the best dense one whose scores can be compared."""
+
+    data: str
+    conditions: str
+    sparse: tuple[Cell, Sequence[Result]] | None
+    dense: tuple[Cell, Sequence[Result]] | None
+
+
+def best_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
+    """Return one row for what can be compared: the best sparse and the best dense cell.
 
     Cells with few seeds are left out: the best of many by luck would be one of them.
     """
+    score, density = _score_column(cells), COLUMNS["density"]
+
+    def of_sparse(show: Show) -> Callable[[_Comparable], Shown]:
+        return lambda row: show(*row.sparse) if row.sparse else NOTHING
+
+    columns: dict[str, Callable[[_Comparable], Shown]] = {
+        "data set": lambda row: Shown(data_name(row.data)),
+        "best sparse": of_sparse(lambda cell, _: _method(cell, methods)),
+        score: of_sparse(lambda _, own: replace(_score(own, score), strong=True)),
+        "runs of": lambda row: Shown(row.conditions),
+        "n": of_sparse(lambda cell, _: _hidden(cell)),
+        "ε": of_sparse(lambda cell, _: _epsilon(cell)),
+        density.heading: of_sparse(partial(_mean, density)),
+        "best dense": lambda row: _score(row.dense[1], score) if row.dense else NOTHING,
+        "above dense": _lead_of,
+    }
+    rows = [[show(row) for show in columns.values()] for row in _comparable(cells)]
+    return sortable(list(columns), rows, "Best method of each data set")
+
+
+def _comparable(cells: ResultsByCell) -> Iterator[_Comparable]:
+    """Group cells by data set; of each, the paper's rows and the longest runs first."""
+    order = {data: i for i, data in enumerate(dict.fromkeys(c.data for c in cells))}
     groups: dict[tuple[str, str], dict[Cell, Sequence[Result]]] = {}
-    places = {data: i for i, data in enumerate(dict.fromkeys(c.data for c in cells))}
-    # Data sets as they come; of each, the paper's rows and the longest runs first.
     for cell, found in sorted(
         cells.items(),
         key=lambda item: (
-            places[item[0].data],
+            order[item[0].data],
             -1 if item[0].split is None else item[0].split,
             -item[0].epochs,
             item[0].profile,
         ),
     ):
         groups.setdefault((cell.data, _conditions(cell)), {})[cell] = found
-    score = _score_column(cells)
-    rows = []
     for (data, conditions), own in groups.items():
         enough = max(map(len, own.values())) / 2
         full = {cell: found for cell, found in own.items() if len(found) >= enough}
         sparse = _highest({c: r for c, r in full.items() if not is_dense(c)})
         dense = _highest({c: r for c, r in full.items() if is_dense(c)})
-        nothing = Shown(MISSING)
-        of_sparse = _best_of(*sparse, methods, score) if sparse else [nothing] * 5
-        row = [Shown(data_name(data)), *of_sparse[:2], Shown(conditions)]
-        row += of_sparse[2:]
-        row += [_score(dense[1], score) if dense else nothing]
-        row += [_lead_of(sparse[1], dense[1])] if sparse and dense else [nothing]
-        rows.append(row)
-    columns = ["data set", "best sparse", score, "runs of", "n", "ε", "density %"]
-    columns += ["best dense", "above dense"]
-    return sortable(columns, rows, "Best method of each data set")
+        yield _Comparable(data, conditions, sparse, dense)
 
 
-def cell_table(cells: Cells, methods: Mapping[str, int]) -> str:
-    """One row a cell."""
+def cell_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
+    """Return one row per cell."""
     several = len({rows_text(cell) for cell in cells}) > 1
     score = _score_column(cells)
-    columns = ["data set", "method", "n", "ε", "profile"] + ["rows"] * several
-    columns += [score, "seeds", "best epoch", "seconds a run", "connections"]
+    columns: dict[str, Show] = {
+        "data set": lambda cell, _: Shown(data_name(cell.data)),
+        "method": lambda cell, _: _method(cell, methods),
+        "n": lambda cell, _: _hidden(cell),
+        "ε": lambda cell, _: _epsilon(cell),
+        "profile": lambda cell, _: Shown(cell.profile),
+    }
+    if several:
+        columns["rows"] = lambda cell, _: Shown(rows_text(cell))
+    columns |= {
+        score: lambda _, own: _score(own, score),
+        "seeds": lambda _, own: Shown(str(len(own)), len(own)),
+        **{c.heading: partial(_mean, c) for c in COLUMNS.values() if c.heading},
+    }
     rows = [
-        [
-            Shown(data_name(cell.data)),
-            _method(cell, methods),
-            *_setting(cell),
-            Shown(cell.profile),
-            *[Shown(rows_text(cell))] * several,
-            _score(results, score),
-            Shown(str(len(results)), len(results)),
-            _average((r.best_epoch for r in results), ".0f"),
-            _seconds(results),
-            _average((r.connections for r in results), ",.0f"),
-            _average((100 * r.density for r in results), ".3g"),
-        ]
-        for cell, results in cells.items()
+        [show(cell, own) for show in columns.values()] for cell, own in cells.items()
     ]
-    return sortable([*columns, "density %"], rows, "Every cell", "tall")
+    return sortable(list(columns), rows, "Every cell", "tall")
 
 
 def rows_text(cell: Cell) -> str:
-    """How often which rows were learnt from."""
+    """Return the epochs, and the split if it is not the paper's."""
     part = "" if cell.split is None else f", split {cell.split}"
     return f"{cell.epochs} epochs{part}"
 
 
 def _conditions(cell: Cell) -> str:
-    """What runs must have in common for their scores to be compared."""
+    """Return what runs must share so that their scores can be compared."""
     if cell.split is not None:
         rows = f"random split {cell.split}"
     else:
@@ -168,18 +192,10 @@ def _conditions(cell: Cell) -> str:
     return f"{cell.epochs} epochs, {cell.profile}, {rows}"
 
 
-def _score_column(cells: Cells) -> str:
-    """What a column of scores is called; where kinds are mixed, cells say it."""
+def _score_column(cells: ResultsByCell) -> str:
+    """Return the heading of the scores; if tasks are mixed, each cell names its own."""
     kinds = tasks(cells) or {"classification"}
     return SCORES[kinds.pop()] if len(kinds) == 1 else "score"
-
-
-def _best_of(
-    cell: Cell, results: Sequence[Result], methods: Mapping[str, int], column: str
-) -> list[Shown]:
-    density = _average((100 * r.density for r in results), ".3g")
-    score = replace(_score(results, column), strong=True)
-    return [_method(cell, methods), score, *_setting(cell), density]
 
 
 def _method(cell: Cell, methods: Mapping[str, int]) -> Shown:
@@ -188,16 +204,17 @@ def _method(cell: Cell, methods: Mapping[str, int]) -> Shown:
     return Shown(name, method=methods[cell.method])
 
 
-def _setting(cell: Cell) -> list[Shown]:
+def _hidden(cell: Cell) -> Shown:
+    return Shown(str(cell.hidden), cell.hidden)
+
+
+def _epsilon(cell: Cell) -> Shown:
     epsilon = MISSING if cell.epsilon is None else f"{cell.epsilon:g}"
-    return [
-        Shown(str(cell.hidden), cell.hidden),
-        Shown(epsilon, cell.epsilon),
-    ]
+    return Shown(epsilon, cell.epsilon)
 
 
 def _score(results: Sequence[Result], column: str) -> Shown:
-    """Mean and spread, in per cent or as R²; named where the column does not."""
+    """Show mean and spread, in per cent or as R²; named if the column mixes both."""
     is_share = task_of_cell(results) == "classification"
     unit, form = (100, ".1f") if is_share else (1, ".3f")
     scores = [unit * result.score for result in results]
@@ -208,29 +225,28 @@ def _score(results: Sequence[Result], column: str) -> Shown:
     return Shown(text, fmean(scores))
 
 
-def _lead_of(sparse: Sequence[Result], dense: Sequence[Result]) -> Shown:
-    difference = _mean(sparse) - _mean(dense)
-    if task_of_cell(sparse) == "regression":
+def _lead_of(row: _Comparable) -> Shown:
+    if not (row.sparse and row.dense):
+        return NOTHING
+    difference = _mean_score(row.sparse[1]) - _mean_score(row.dense[1])
+    if task_of_cell(row.sparse[1]) == "regression":
         return Shown(f"{difference:+.3f}", difference)
     return Shown(f"{100 * difference:+.1f} points", 100 * difference)
 
 
-def _average(values: Iterable[float], form: str) -> Shown:
-    mean = fmean(values)
-    return Shown(format(mean, form), mean)
+def _mean(column: Column, _: Cell, results: Sequence[Result]) -> Shown:
+    """Show the mean of a column over the seeds that have a value."""
+    values = [getattr(result, column.name) for result in results]
+    known = [column.unit * value for value in values if value is not None]
+    return Shown(column.text(fmean(known)), fmean(known)) if known else NOTHING
 
 
-def _seconds(results: Sequence[Result]) -> Shown:
-    mean = fmean(result.seconds for result in results)
-    return Shown(f"{mean:.3g}" if mean < 100 else f"{mean:,.0f}", mean)
-
-
-def _mean(results: Sequence[Result]) -> float:
+def _mean_score(results: Sequence[Result]) -> float:
     return fmean(result.score for result in results)
 
 
-def _highest(cells: Cells) -> tuple[Cell, Sequence[Result]] | None:
-    return max(cells.items(), key=lambda item: _mean(item[1]), default=None)
+def _highest(cells: ResultsByCell) -> tuple[Cell, Sequence[Result]] | None:
+    return max(cells.items(), key=lambda item: _mean_score(item[1]), default=None)
 
 
 def _counted(n: int, thing: str, things: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Tables of the results page: escaped, with the values that a click sorts them by."""
+"""Tables of the results page: escaped, with the values that a click sorts by."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Shown:
-    """What a cell shows, and what it is sorted by where that is not the text."""
+    """The text of a cell, and the value it is sorted by if that is not the text."""
 
     text: str
     value: float | None = None
@@ -29,7 +29,7 @@ class Shown:
 
 
 def sort_value(text: str) -> float | None:
-    """The number that a text begins with; None where it is not one.
+    """Return the number that a text begins with, or None.
 
     >>> [sort_value(t) for t in ("82.4 ± 1.2", "1,102", "-3 %", "2026-01-01", "–")]
     [82.4, 1102.0, -3.0, None, None]
@@ -44,7 +44,7 @@ def sort_value(text: str) -> float | None:
 def sortable(
     columns: Sequence[str], rows: Sequence[Sequence[Shown]], label: str, css: str = ""
 ) -> str:
-    """A table in a box that scrolls; numbers are told from texts by column."""
+    """Return a table that scrolls; columns are sorted as numbers or as text."""
     numeric = [_is_numeric([row[i] for row in rows]) for i in range(len(columns))]
     head = "".join(
         f'<th scope="col"{_kind(is_numeric)}>'
@@ -63,7 +63,7 @@ def sortable(
 
 
 def given_table(table: Table, methods: Mapping[str, int], *, is_open: bool) -> str:
-    """A table that can be folded; methods (by the name in print) get their colour."""
+    """Return a table that can be folded; methods, by print name, have their colour."""
     rows = [
         [
             Shown(text, _value(cell, text), methods.get(text), (i, j) in table.bold)

@@ -1,4 +1,4 @@
-"""The rows of a run: to train on, to validate with, to test with."""
+"""The rows of a run: for training, for validation and for testing."""
 
 import hashlib
 import json
@@ -14,12 +14,12 @@ from cofire.data import CATALOG, paper_parts
 from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
 from cofire.lab.experiments.grid import Run
 
-VALIDATION_SHARE = 0.1
+VALIDATION_FRACTION = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Parts:
-    """Samples and targets of the three parts; X dense or SciPy CSR."""
+class RunData:
+    """Samples and targets to train, validate and test with; X dense or SciPy CSR."""
 
     task: str
     X: Any
@@ -29,13 +29,17 @@ class Parts:
     X_test: Any
     y_test: Any
     target: str | None = None
-    """The name of what is to be predicted, where a file has one."""
+    """The name of the column to predict, if the data come from a file."""
     notes: tuple[str, ...] = ()
-    """What looks odd in a file."""
+    """What looks odd in the file."""
 
 
-def parts_of(run: Run) -> Parts:
-    """The rows of a run, read once a process where runs come ordered by data set."""
+def load_run_data(run: Run) -> RunData:
+    """Return the rows of a run.
+
+    They are kept for the next runs: each process reads a data set once if the runs come
+    ordered by data set.
+    """
     options = json.loads(run.options)
     file = options.get("file")
     if file is None:
@@ -44,14 +48,14 @@ def parts_of(run: Run) -> Parts:
 
 
 def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[str, Any]:
-    """What a run notes of a file: how to read it, and a checksum of what it held."""
+    """Return what a run notes of a file: how to read it, and a checksum."""
     if str(path) in CATALOG:
         options.refuse_for(str(path))
         if task != "auto":
             raise ValueError(f"`task` is for files: {path} has classes, got {task!r}.")
         return {}
-    # What is as usual is left out, so that the keys of stored runs stay as they are
-    # when options are added; `header` was always in.
+    # Defaults are left out, so that the keys of stored runs stay the same when options
+    # are added; `header` was always included.
     given = {
         field.name: getattr(options, field.name)
         for field in fields(options)
@@ -64,13 +68,13 @@ def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[st
 
 
 @lru_cache(maxsize=2)
-def _of_catalogue(data: str, split: int | None, scale: str | None) -> Parts:
+def _of_catalogue(data: str, split: int | None, scale: str | None) -> RunData:
     (X, y), (X_val, y_val), (X_test, y_test) = paper_parts(data, split, scale)
-    return Parts("classification", X, y, X_val, y_val, X_test, y_test)
+    return RunData("classification", X, y, X_val, y_val, X_test, y_test)
 
 
 @lru_cache(maxsize=2)
-def _of_file(data: str, split: int, file: str) -> Parts:
+def _of_file(data: str, split: int, file: str) -> RunData:
     options = json.loads(file)
     planned = {data: options.pop("sha256")}
     if "test_sha256" in options:
@@ -86,14 +90,14 @@ def _of_file(data: str, split: int, file: str) -> Parts:
     )
     counts = np.unique(rows.y, return_counts=True)[1]
     even = rows.task == "classification" and counts.min() >= 2
-    even = even and len(counts) <= int(VALIDATION_SHARE * len(rows.y))
+    even = even and len(counts) <= int(VALIDATION_FRACTION * len(rows.y))
     train, held_out = train_test_split(
         np.arange(len(rows.y)),
-        test_size=VALIDATION_SHARE,
+        test_size=VALIDATION_FRACTION,
         random_state=split,
         stratify=rows.y if even else None,
     )
-    return Parts(
+    return RunData(
         rows.task,
         *(rows.X[train], rows.y[train]),
         *(rows.X[held_out], rows.y[held_out]),
