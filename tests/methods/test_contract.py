@@ -52,7 +52,7 @@ def options():
 def test_the_table_has_every_method_that_the_paper_prints():
     files = {path.stem for path in published.FOLDER.glob("*.csv")} - {"datasets"}
     lines = [row for file in files for row in published.rows(file) if "method" in row]
-    printed = {published.place_of(row).method for row in lines} - {"CTRE"}  # the better
+    printed = {published.cell_of(row).method for row in lines} - {"CTRE"}  # the better
     assert {"dense", "snip", "rigl", "set", "ctre_seq", "ctre_sim"} < printed
     assert printed <= set(METHODS)
 
