@@ -181,7 +181,7 @@ class RewiringStudy(Callback):
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         if progress.epoch == 0:
-            self._tried = [layer.keys for layer in progress.network.layers]
+            self._tried = [layer.flat_indices for layer in progress.network.layers]
             self._found = None
 
     def on_rewired(
@@ -189,7 +189,7 @@ class RewiringStudy(Callback):
     ) -> None:
         layers = rewiring.after.layers
         self._tried = list(map(merge, self._tried, rewiring.grown))
-        found = None if rewiring.found is None else rewiring.found.places
+        found = None if rewiring.found is None else rewiring.found.indices
         before = self._found
         measure = rewiring.data.measure
         assert measure is not None  # every estimator has one
@@ -210,9 +210,9 @@ class RewiringStudy(Callback):
     def state(self) -> dict[str, Any]:
         known = {"tried": self._tried, "found": self._found or []}
         return {
-            f"{name}.{i}": places
+            f"{name}.{i}": indices
             for name, layers in known.items()
-            for i, places in enumerate(layers)
+            for i, indices in enumerate(layers)
         }
 
     def restore(self, state: dict[str, Any]) -> None:

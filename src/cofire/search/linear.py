@@ -13,7 +13,7 @@ SAMPLE = 2048
 
 @dataclass(frozen=True)
 class Linear(Similarity):
-    """Good places at a price that follows neurons and connections, not pairs.
+    """Good indices at a price that follows neurons and connections, not pairs.
 
     tables: how often neurons are hashed anew; more tables find more of the best.
     """
@@ -32,12 +32,12 @@ class Linear(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; where too few pairs met, random ones join them.
+        """Find indices; where too few pairs met, random ones join them.
 
-        Not behind a gate: there the places that are missing are missing.
+        Not behind a gate: there the indices that are missing are missing.
         """
         sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
-        places, multiply_adds = engine.hashed_pairs(
+        indices, multiply_adds = engine.hashed_pairs(
             replace(search, row_ids=sample_ids),
             row_weight=row_share,
             n_tables=self.tables,
@@ -49,7 +49,7 @@ class Linear(Similarity):
             if search.gate is not None and search.gate[i] is not None:
                 continue
             rng = stream(search.seed, "race", layer=i, epoch=search.epoch)
-            taken, n_missing = merge(places[i], kept), n - len(places[i])
+            taken, n_missing = merge(indices[i], kept), n - len(indices[i])
             new = random_others(taken, layer.n_in * layer.n_out, n_missing, rng)
-            places[i] = merge(places[i], new)
-        return Found(places, multiply_adds=multiply_adds)
+            indices[i] = merge(indices[i], new)
+        return Found(indices, multiply_adds=multiply_adds)

@@ -19,9 +19,9 @@ FIRST_FACTOR = 4
 
 @dataclass(frozen=True)
 class Screened(Similarity):
-    """Nearly the best places, for a small part of the price (docs/similarity.md).
+    """Nearly the best indices, for a small part of the price (docs/similarity.md).
 
-    recall: of the places found, the share that is to be expected among the best.
+    recall: of the indices found, the share that is to be expected among the best.
     """
 
     recall: float = 0.99
@@ -36,15 +36,15 @@ class Screened(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; exactly where that takes no longer, or where they are drawn."""
+        """Find indices; exactly where that takes no longer, or where they are drawn."""
         n_pairs = sum(layer.n_in * layer.n_out for layer in search.network.layers)
         n_rows = len(search.row_ids)
         few = n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS
         if few or search.is_drawn:
             n_layers = len(search.n_wanted)
-            places, _, multiply_adds = engine.best_pairs(search)
+            indices, _, multiply_adds = engine.best_pairs(search)
             factor = [FIRST_FACTOR] * n_layers
-            return Found(places, [1.0] * n_layers, factor, multiply_adds)
+            return Found(indices, [1.0] * n_layers, factor, multiply_adds)
         search, sample_ids, row_share, n_sure = self._draw(search, rarity)
         return Found(
             *engine.screened_pairs(

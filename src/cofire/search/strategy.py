@@ -1,4 +1,4 @@
-"""What every search for good places is, and how rows are sampled for it."""
+"""What every search for good indices is, and how rows are sampled for it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -18,14 +18,14 @@ Rarity = Callable[[], np.ndarray]
 
 
 class Found(NamedTuple):
-    """Per layer: places, ascending; and where they are not exact, what is known of it.
+    """Per layer: indices, ascending; and where they are not exact, what is known of it.
 
-    recall: the estimated share of the places that are among the best. factor: how many
+    recall: the estimated share of the indices that are among the best. factor: how many
     candidates per place wanted the next search should begin with. multiply_adds: those
     that it took, of activations, norms and products, all layers together.
     """
 
-    places: list[np.ndarray]
+    indices: list[np.ndarray]
     recall: list[float] | None = None
     factor: list[int] | None = None
     multiply_adds: int = 0
@@ -39,7 +39,7 @@ class Similarity(ABC):
     def find(
         self, search: PairSearch, rarity: Rarity | None, factor: list[int] | None
     ) -> Found:
-        """Find places; `factor` is what the search before gave."""
+        """Find indices; `factor` is what the search before gave."""
 
 
 def sample_rows(
