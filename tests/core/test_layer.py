@@ -25,7 +25,7 @@ def test_flat_indices_are_those_of_the_dense_matrix(layer):
 
 
 @given(layer=layers())
-def test_from_keys_undoes_keys(layer):
+def test_from_flat_indices_undoes_flat_indices(layer):
     again = SparseLayer.from_flat_indices(
         layer.flat_indices, layer.weights, layer.bias, layer.n_in, layer.n_out
     )

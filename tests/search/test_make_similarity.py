@@ -48,7 +48,7 @@ def test_a_recall_that_none_can_have_is_refused(recall):
 @pytest.mark.parametrize("tables", [0, -3])
 def test_no_tables_are_refused(tables):
     with pytest.raises(
-        ValueError, match=f"tables must be a whole number from 1 on, got {tables}"
+        ValueError, match=f"tables must be a whole number >= 1, got {tables}"
     ):
         Linear(tables=tables)
 

@@ -53,7 +53,7 @@ def test_smallest_magnitude_refuses_more_than_there_are_and_less_than_none(n):
 
 
 @given(data=st.data(), layer=layers(), seed=st.integers(0, 99))
-def test_random_absent_draws_n_of_the_allowed_places(data, layer, seed):
+def test_random_absent_draws_n_of_the_allowed_indices(data, layer, seed):
     every = set(range(layer.n_in * layer.n_out))
     also = data.draw(st.sets(st.sampled_from(sorted(every))))
     exclude = data.draw(st.sets(st.sampled_from(sorted(every))))

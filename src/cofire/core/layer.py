@@ -142,7 +142,9 @@ class SparseLayer:
         # A byte per connection: `flat_indices` would need more memory than the layer.
         first = indptr[(indptr > 0) & (indptr < len(indices))]
         falls = indices[1:] < indices[:-1]
-        falls[first - 1] = False  # a neuron's first is not compared with another's last
+        falls[first - 1] = (
+            False  # a neuron's first input is not compared with the last of another
+        )
         yield falls.any(), "indices must be sorted within each neuron"
         repeats = indices[1:] == indices[:-1]
         repeats[first - 1] = False

@@ -36,7 +36,7 @@ class Deck(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class PairSearch:
-    """Which pairs of neurons are searched, and by what.
+    """Which pairs of neurons are searched for, and by which score.
 
     A pair is given by its flat index in the layer, output * n_in + input. Per layer the
     `n_wanted` pairs with the highest score outside `kept` (ascending, int64) are
@@ -53,7 +53,7 @@ class PairSearch:
     - "gradient": |a . d| with d the gradient of the loss at the output neuron before
       its activation function, that is |gradient| of the weight; it needs `targets`.
 
-    Correlations may be told from chance: per layer, pairs whose correlation does not
+    Correlations can be told from chance: per layer, pairs whose correlation does not
     exceed `gate` standard errors, 1 / sqrt(number of rows) each, are not found at all,
     so that there may be fewer than wanted; None: all count. And with a `sharpness`
     above 0 the pairs are drawn, without replacement, with probabilities in proportion
@@ -84,7 +84,7 @@ class PairSearch:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether it looks for anything but the best pairs."""
+        """Whether it searches for anything but the best pairs."""
         return self.sharpness > 0 or any(z is not None for z in self.gate or [])
 
     def native(self) -> Any:

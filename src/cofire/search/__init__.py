@@ -1,4 +1,4 @@
-"""The search for neurons that fire alike: three modes behind one function, `find`."""
+"""The search for similar neurons: three classes with one method, `find`."""
 
 from cofire.errors import unknown_name
 from cofire.search.exact import Exact

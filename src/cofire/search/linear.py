@@ -13,18 +13,16 @@ SAMPLE = 2048
 
 @dataclass(frozen=True)
 class Linear(Similarity):
-    """Good indices at a price that follows neurons and connections, not pairs.
+    """Good pairs, at a cost that grows with neurons and connections, not with pairs.
 
-    tables: how often neurons are hashed anew; more tables find more of the best.
+    tables: how many times neurons are hashed; more tables find more of the best pairs.
     """
 
     tables: int = 8
 
     def __post_init__(self) -> None:
         if not isinstance(self.tables, int) or self.tables < 1:
-            raise ValueError(
-                f"tables must be a whole number from 1 on, got {self.tables!r}"
-            )
+            raise ValueError(f"tables must be a whole number >= 1, got {self.tables!r}")
 
     def find(
         self,
@@ -32,14 +30,14 @@ class Linear(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find indices; where too few pairs met, random ones join them.
+        """Find pairs with equal hashes; if there are too few, add free ones at random.
 
-        Not behind a gate: there the indices that are missing are missing.
+        None are added in a layer with a gate: fewer than wanted are returned there.
         """
-        sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
+        sample_ids, row_weight = sample_rows(search, rarity, SAMPLE)
         indices, multiply_adds = engine.hashed_pairs(
             replace(search, row_ids=sample_ids),
-            row_weight=row_share,
+            row_weight=row_weight,
             n_tables=self.tables,
         )
         layers = search.network.layers
