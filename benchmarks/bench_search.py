@@ -159,7 +159,7 @@ class Scores:
         return np.floor(out * 65536 + 0.5)
 
     def recall(self, found, exact):
-        """Share of the indices found that rank no lower than the last of the exact."""
+        """Fraction of the indices found that rank as high as the last of the exact."""
         good = total = 0
         for i, (ours, best) in enumerate(zip(found, exact, strict=True)):
             if len(best):

@@ -82,7 +82,7 @@ class Case:
         wish=0.5,
         **more,
     ):
-        """Draw whole numbers; `wish` is the share of the free indices that is wanted.
+        """Draw whole numbers; `wish` is the wanted fraction of the free indices.
 
         For a `dead` share of the outputs the targets are what the network says.
         """

@@ -74,7 +74,7 @@ def screen(case, *, factor=4, recall=0.99, **changes):
 
 
 def true_recall(case, indices):
-    """Per layer the share of indices that score no less than the last of the best."""
+    """Per layer the fraction of indices that score at least as the last of the best."""
     recall = []
     for ranks, kept, found in zip(case.ranks(), case.kept, indices, strict=True):
         free = np.delete(ranks.ravel(), kept)

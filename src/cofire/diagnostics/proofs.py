@@ -202,7 +202,7 @@ def _train_in_process(how: str) -> str:
     # Threads before the fork: a child that waits for threads it does not have is stuck.
     train_all(2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork with threads
         with multiprocessing.get_context(how).Pool(1) as pool:
             return pool.apply(train_all, (2,))
 

@@ -26,7 +26,7 @@ SIMILARITIES: dict[str, type[Similarity]] = {
 
 
 def make_similarity(similarity: str | Similarity) -> Similarity:
-    """Return the search of this name with its defaults, or the object as it came.
+    """Return the search of this name with its defaults, or the object itself.
 
     >>> make_similarity("screened")
     Screened(recall=0.99)

@@ -20,7 +20,7 @@ def rewire(
     """Remove the dropped connections from a layer and add the grown ones.
 
     dropped, grown: flat indices in any order; new_weights[k] belongs to grown[k]. A
-    connection that is dropped and grown at once gets its new weight ("fresh") or stays
+    connection that is both dropped and grown gets its new weight ("fresh") or stays
     as it was ("kept"). Returns the new layer, which shares the bias, and origin, (nnz)
     int64: which old connection each new one was, -1 if none.
 

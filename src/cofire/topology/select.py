@@ -47,12 +47,12 @@ def closest_to_zero(layer: SparseLayer, n: int, fraction: float) -> np.ndarray:
     """Return the indices of the weights nearest zero on either side, ascending.
 
     SET's own rule: of the negative weights the fraction that is closest to zero, and of
-    the positive ones, each with its limits included, so that one or two more may go,
-    and all that equal a limit. With n = 0 none go.
+    the positive ones, each with its limits included: one or two more, and all that
+    equal a limit, may be among them. With n = 0 there are none.
 
     >>> weights = [-9, -8, -2, -1, 3, 4, 5, 6, 7]
     >>> layer = SparseLayer.from_flat_indices(range(9), weights, [0], 9, 1)
-    >>> closest_to_zero(layer, 3, 0.34)  # from -8 over -1, the nearest, to 4
+    >>> closest_to_zero(layer, 3, 0.34)  # from -8 to 4; -1 is the nearest
     array([1, 2, 3, 4, 5])
     """
     if n == 0:
