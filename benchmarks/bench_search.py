@@ -90,7 +90,7 @@ def search_of(network, rows, n_rows, seed=0, epoch=1):
         network=network,
         rows=rows,
         row_ids=np.arange(n_rows),
-        kept=[without(layer.keys, gone) for layer, gone in pairs],
+        kept=[without(layer.flat_indices, gone) for layer, gone in pairs],
         n_wanted=[len(gone) for gone in dropped],
         seed=seed,
         epoch=epoch,
@@ -147,11 +147,11 @@ class Scores:
             for x in self.levels
         ]
 
-    def of(self, layer, places):
+    def of(self, layer, indices):
         n_in = self.levels[layer].shape[1]
-        out = np.empty(len(places))
-        for k in range(0, len(places), 256):
-            o, i = np.divmod(places[k : k + 256], n_in)
+        out = np.empty(len(indices))
+        for k in range(0, len(indices), 256):
+            o, i = np.divmod(indices[k : k + 256], n_in)
             a, b = self.levels[layer][:, i], self.levels[layer + 1][:, o]
             products = np.einsum("ij,ij->j", a, b, dtype=np.float64)
             scale = self.norms[layer][i] * self.norms[layer + 1][o]
@@ -159,7 +159,7 @@ class Scores:
         return np.floor(out * 65536 + 0.5)
 
     def recall(self, found, exact):
-        """Share of the places found that rank no lower than the last of the exact."""
+        """Fraction of the indices found that rank as high as the last of the exact."""
         good = total = 0
         for i, (ours, best) in enumerate(zip(found, exact, strict=True)):
             if len(best):
@@ -226,7 +226,7 @@ def recall():
         rows = engine.Rows(X)
         for epoch, network in trained_networks(X, y, epsilon, epochs).items():
             scores = Scores(network, X)
-            exact = Exact().find(search_of(network, rows, len(X)), None, None).places
+            exact = Exact().find(search_of(network, rows, len(X)), None, None).indices
             key = f"{name}, epsilon {epsilon}, epoch {epoch}"
             result[key] = {"screened": [], "estimated": [], "linear": []}
             factor = None
@@ -236,12 +236,12 @@ def recall():
                 found = Screened().find(search, rarity, factor)
                 factor = found.factor
                 wanted = np.array(search.n_wanted)
-                result[key]["screened"].append(scores.recall(found.places, exact))
+                result[key]["screened"].append(scores.recall(found.indices, exact))
                 result[key]["estimated"].append(
                     float(np.average(found.recall, weights=wanted))
                 )
                 hashed = Linear().find(search, rarity, None)
-                result[key]["linear"].append(scores.recall(hashed.places, exact))
+                result[key]["linear"].append(scores.recall(hashed.indices, exact))
             means = {k: round(float(np.mean(v)), 4) for k, v in result[key].items()}
             print(key, means, flush=True)
     return result
@@ -253,7 +253,7 @@ def picture():
     network = trained_networks(X, y, 1, (10,))[10]
     rows, scores = engine.Rows(X), Scores(network, X)
     search = search_of(network, rows, len(X))
-    exact = Exact().find(search, None, None).places
+    exact = Exact().find(search, None, None).indices
     search, rarity = as_in_a_fit(search)
     points = []
 
@@ -261,9 +261,9 @@ def picture():
         times, recalls = [], []
         for trial in range(5):
             start = time.perf_counter()
-            places = find(trial)
+            indices = find(trial)
             times.append(time.perf_counter() - start)
-            recalls.append(scores.recall(places, exact))
+            recalls.append(scores.recall(indices, exact))
         points.append([kind, setting, min(times), float(np.mean(recalls))])
         print(points[-1], flush=True)
 
@@ -272,7 +272,7 @@ def picture():
             "screened",
             wanted,
             lambda trial, w=wanted: (
-                Screened(w).find(replace(search, epoch=trial + 1), rarity, None).places
+                Screened(w).find(replace(search, epoch=trial + 1), rarity, None).indices
             ),
         )
     for tables in (2, 8, 32):
@@ -280,7 +280,7 @@ def picture():
             "linear",
             tables,
             lambda trial, t=tables: (
-                Linear(t).find(replace(search, epoch=trial + 1), rarity, None).places
+                Linear(t).find(replace(search, epoch=trial + 1), rarity, None).indices
             ),
         )
     for n in (256, 1024, 4096, 16384, 32768, len(X)):
@@ -297,7 +297,7 @@ def picture():
                     None,
                     None,
                 )
-                .places
+                .indices
             ),
         )
     return points

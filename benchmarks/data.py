@@ -35,8 +35,8 @@ class Task:
         rng = np.random.default_rng(seed)
         pairs = zip(self.sizes[:-1], self.sizes[1:], strict=True)
         for (n_in, n_out), n in zip(pairs, self.connections(), strict=True):
-            places = rng.choice(n_in * n_out, size=n, replace=False, shuffle=False)
-            yield np.divmod(np.sort(places), n_in)
+            indices = rng.choice(n_in * n_out, size=n, replace=False, shuffle=False)
+            yield np.divmod(np.sort(indices), n_in)
 
 
 def mlp(n, epsilon, **settings):

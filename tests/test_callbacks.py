@@ -414,15 +414,15 @@ def test_a_study_tells_what_each_rewiring_did():
     assert model.loss_curve_ == plain.loss_curve_  # it only looks
     assert "tried_share" not in model.history_[0]
     tried = [
-        {(i, k) for i, x in enumerate(network.layers) for k in x.keys.tolist()}
+        {(i, k) for i, x in enumerate(network.layers) for k in x.flat_indices.tolist()}
         for network in snapshots.networks
     ]
-    n_places = [x.n_in * x.n_out for x in model.network_.layers]
+    n_possible = [x.n_in * x.n_out for x in model.network_.layers]
     for epoch in range(1, 6):
         record = model.history_[epoch]
         ever = set.union(*tried[: epoch + 1])
         assert record["tried_share"] == [
-            sum(layer == i for layer, _ in ever) / n for i, n in enumerate(n_places)
+            sum(layer == i for layer, _ in ever) / n for i, n in enumerate(n_possible)
         ]
         loss = model.scorer(X, y)(snapshots.networks[epoch - 1])[1]
         assert record["loss_before_rewiring"] == pytest.approx(loss, rel=1e-6)

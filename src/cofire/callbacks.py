@@ -1,4 +1,4 @@
-"""Watch a training and end it: progress display, early stopping, monitors."""
+"""Watch a training or end it: progress display, early stopping, monitors."""
 
 from numbers import Integral, Real
 from os import PathLike
@@ -20,10 +20,10 @@ __all__ = [
 
 
 class Callback:
-    """Is called before training, after each epoch and at the end.
+    """An object that training calls when it begins, after each epoch and when it ends.
 
-    `estimator` is a copy of the one being fitted: it predicts with the network as
-    training has it at that moment, and `estimator.scorer(X, y)` scores networks.
+    `estimator` is a copy of the one being fitted: it predicts with the network in
+    its present state, and `estimator.scorer(X, y)` scores networks.
     `progress` is what training carries, `record` the epoch's entry in `history_`, to
     which a callback may add entries of its own. Returning True after an epoch ends the
     fit.
@@ -41,7 +41,7 @@ class Callback:
         """Called after each epoch; True ends the training."""
 
     def on_train_end(self, progress: Progress) -> None:
-        """Called once, also when training ended by an error or an interrupt."""
+        """Called once, even if training ended with an error or an interrupt."""
 
     def state(self) -> dict[str, Any]:
         """Return what it remembers from epoch to epoch, for a checkpoint.
@@ -55,12 +55,12 @@ class Callback:
 
 
 class Checkpoint(Callback):
-    """Let a fit that was interrupted continue where it was, to the bit.
+    """Let a fit that was interrupted resume where it stopped, to the bit.
 
     `checkpoint=FOLDER` of an estimator is this with its defaults. Here you set how
     often a checkpoint is written: every `every` epochs (10), or every `every_seconds`
     seconds; there is one at the end too. The same fit again (data, parameters, seed)
-    continues from the newest whole checkpoint in the folder; another fit gets a
+    resumes from the newest intact checkpoint in the folder; a different fit gets a
     sub-folder of its own. At most the epochs since the last checkpoint are lost.
 
     >>> import tempfile
@@ -105,7 +105,7 @@ class Checkpoint(Callback):
 class EarlyStopping(Callback):
     """Stop once the validation score has not improved for `patience` epochs.
 
-    Where a method switches to another phase, that phase gets as many epochs.
+    If a method switches to another phase, that phase gets `patience` epochs too.
     """
 
     def __init__(self, patience: int) -> None:
@@ -120,10 +120,10 @@ class EarlyStopping(Callback):
 
 
 class Monitor(Callback):
-    """Score a data set after every epoch, for curves; training cannot see its numbers.
+    """Score a data set after every epoch, for curves; training does not use the scores.
 
     After the fit, `scores` holds one number per epoch (accuracy or R^2), `losses` the
-    mean losses. Test data belong here and nowhere else in a fit.
+    mean losses. This is the only use of test data in a fit.
 
     >>> from cofire import SparseMLPClassifier
     >>> from sklearn.datasets import make_blobs
@@ -158,17 +158,17 @@ class Monitor(Callback):
         self.scores[:], self.losses[:] = state["scores"], state["losses"]
 
     def on_train_end(self, progress: Progress) -> None:
-        # It holds the data prepared for the engine: not for a pickle.
+        # It holds the data in the form of the engine, which must not be pickled.
         del self._evaluate
 
 
 class RewiringStudy(Callback):
-    """Look closely at each rewiring: adds entries to its epoch's record in `history_`.
+    """Study each rewiring: adds entries to the record of its epoch in `history_`.
 
-    loss_before_rewiring, loss_after_rewiring: the mean loss on the rows to learn from;
+    loss_before_rewiring, loss_after_rewiring: the mean loss on the training rows;
     tried_share: per layer, the fraction of all possible connections that ever existed;
-    candidate_overlap: per layer, the fraction of what the search found that the search
-    before had found too, None where there was none.
+    candidate_overlap: per layer, the fraction of the candidates that the search before
+    had found too; None if there was none.
 
     It costs two predictions of all rows at each rewiring, and memory for the
     connections that were ever tried. One object studies one fit (and its
@@ -181,7 +181,7 @@ class RewiringStudy(Callback):
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
         if progress.epoch == 0:
-            self._tried = [layer.keys for layer in progress.network.layers]
+            self._tried = [layer.flat_indices for layer in progress.network.layers]
             self._found = None
 
     def on_rewired(
@@ -189,7 +189,7 @@ class RewiringStudy(Callback):
     ) -> None:
         layers = rewiring.after.layers
         self._tried = list(map(merge, self._tried, rewiring.grown))
-        found = None if rewiring.found is None else rewiring.found.places
+        found = None if rewiring.found is None else rewiring.found.indices
         before = self._found
         measure = rewiring.data.measure
         assert measure is not None  # every estimator has one
@@ -210,9 +210,9 @@ class RewiringStudy(Callback):
     def state(self) -> dict[str, Any]:
         known = {"tried": self._tried, "found": self._found or []}
         return {
-            f"{name}.{i}": places
+            f"{name}.{i}": indices
             for name, layers in known.items()
-            for i, places in enumerate(layers)
+            for i, indices in enumerate(layers)
         }
 
     def restore(self, state: dict[str, Any]) -> None:

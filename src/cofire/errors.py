@@ -1,4 +1,4 @@
-"""The errors of the library, and how they are worded."""
+"""The errors of the library, and functions that word messages."""
 
 import difflib
 from collections.abc import Collection, Sequence
@@ -7,7 +7,10 @@ __all__ = ["DivergenceError", "ModelFormatError"]
 
 
 class DivergenceError(ValueError):
-    """Training diverged: values are not finite. The last finite network was kept."""
+    """Training diverged: values are not finite. The last finite network was kept.
+
+    `layer` is an index from 0; the message counts layers from 1.
+    """
 
     def __init__(self, *, layer: int, epoch: int | None = None) -> None:
         self.layer, self.epoch = layer, epoch

@@ -32,7 +32,7 @@ ESTIMATORS: dict[str, type[BaseSparseMLP]] = {
     known._stored_as: known for known in (SparseMLPClassifier, SparseMLPRegressor)
 }
 # Parameters that early files have and estimators no longer have, with the value that
-# had no effect. They belong to training: such a model predicts as it did.
+# had no effect. Only training used them: such a model predicts as before.
 GONE = {"decoupled_decay": False, "with_replacement": False}
 
 
@@ -45,10 +45,10 @@ def save(
     """Write a fitted estimator to a file that `load` reads back to the bit.
 
     Everything that training needs to continue is in it. Callbacks are left out; a
-    RandomState becomes None. Written beside the path and renamed: after any failure the
-    old file, if there was one, is still whole. `preprocessing` (plain values, those of
-    `cofire.data.Preprocessing`) says how rows became X: it stands in the document that
-    `load_with_document` returns. A loaded model keeps it until it is fitted again.
+    RandomState becomes None. The file is written beside the path and renamed: after any
+    failure the old file, if there was one, is intact. `preprocessing` (plain values,
+    those of `cofire.data.Preprocessing`) says how rows became X: it is in the document
+    that `load_with_document` returns. A loaded model keeps it until it is fitted again.
     """
     check_is_fitted(estimator)
     check_storable(estimator)
@@ -71,7 +71,7 @@ def load(path: str | PathLike[str]) -> Any:
 
 
 def load_with_document(path: str | PathLike[str]) -> tuple[BaseSparseMLP, Document]:
-    """Like `load`, and what the file says of itself: version, notes."""
+    """Like `load`, and return the description in the file too: version, notes."""
     document, tensors = model_file.read(path)
     with model_file.malformed_is(path):
         estimator = _restore(document, tensors)
@@ -105,7 +105,7 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
 
 def _restored_columns(document: Document, n_inputs: int) -> Document:
     n_features, names = whole(document["n_features"]), document["feature_names"]
-    demand(n_features == n_inputs, "n_features and first layer differ")
+    demand(n_features == n_inputs, "n_features and the inputs of layer 1 differ")
     if names is None:
         return {"n_features_in_": n_features}
     demand(len(names) == n_features, "feature_names: expected one per feature")
@@ -135,7 +135,7 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
             parameters[name] = _restored_object(**value, table=table())
         elif isinstance(value, str):
             _known(value, table())
-    # NumPy would make all of them as wide as the longest text among them.
+    # NumPy would make all of them as wide as the longest text.
     sizes = parameters.get("hidden_layer_sizes")
     if isinstance(sizes, list | tuple):
         right = all(type(n) is int for n in sizes)
@@ -145,7 +145,7 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
 
 
 def _check_method_options(options: Any) -> None:
-    """An unknown option would be looked for in packages that are not imported yet."""
+    """Refuse unknown options: to look them up would import packages."""
     if isinstance(options, dict):
         known = set[str]().union(*map(field_names, METHODS.loaded().values()))
         demand(options.keys() <= known, "method_options that no method here has")
@@ -158,7 +158,7 @@ def _restored_object(name: str, settings: Document, table: dict[str, type]) -> A
 
 
 def _known(name: str, table: dict[str, type]) -> type:
-    """A file never causes an import, not even of an installed package."""
+    """Look a name up; a file never causes an import, even of an installed package."""
     if name not in table:
         shown = shortened(name)
         raise ValueError(

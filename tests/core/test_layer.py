@@ -17,17 +17,17 @@ def test_every_drawn_layer_is_legal(layer):
 
 
 @given(layer=layers())
-def test_keys_are_the_places_of_the_dense_matrix(layer):
+def test_flat_indices_are_those_of_the_dense_matrix(layer):
     ones = replace(layer, weights=np.ones_like(layer.weights))
-    assert np.array_equal(layer.keys, np.flatnonzero(naive.to_dense(ones)))
-    assert np.array_equal(layer.rows, layer.keys // layer.n_in)
-    assert layer.keys.dtype == np.int64
+    assert np.array_equal(layer.flat_indices, np.flatnonzero(naive.to_dense(ones)))
+    assert np.array_equal(layer.rows, layer.flat_indices // layer.n_in)
+    assert layer.flat_indices.dtype == np.int64
 
 
 @given(layer=layers())
-def test_from_keys_undoes_keys(layer):
-    again = SparseLayer.from_keys(
-        layer.keys, layer.weights, layer.bias, layer.n_in, layer.n_out
+def test_from_flat_indices_undoes_flat_indices(layer):
+    again = SparseLayer.from_flat_indices(
+        layer.flat_indices, layer.weights, layer.bias, layer.n_in, layer.n_out
     )
     again.check()
     assert np.array_equal(again.indptr, layer.indptr)
@@ -36,10 +36,10 @@ def test_from_keys_undoes_keys(layer):
 
 @given(layer=layers())
 def test_counts_agree_with_the_dense_matrix(layer):
-    n_places = naive.to_dense(layer).size
-    assert layer.nnz == len(naive.places(layer))
-    assert layer.density == len(naive.places(layer)) / n_places
-    assert layer.is_full == (naive.places(layer) == set(range(n_places)))
+    n_possible = naive.to_dense(layer).size
+    assert layer.nnz == len(naive.flat_indices(layer))
+    assert layer.density == len(naive.flat_indices(layer)) / n_possible
+    assert layer.is_full == (naive.flat_indices(layer) == set(range(n_possible)))
 
 
 @given(layer=layers(min_nnz=1))
@@ -58,11 +58,13 @@ def test_a_copy_is_equal_and_shares_nothing(layer):
         assert not np.shares_memory(getattr(copy, name), getattr(layer, name))
 
 
-def test_places_of_a_huge_layer_do_not_overflow():
-    keys = np.array([0, 10**12 - 1])
-    layer = SparseLayer.from_keys(keys, np.ones(2), np.zeros(10**6), 10**6, 10**6)
+def test_indices_of_a_huge_layer_do_not_overflow():
+    flat_indices = np.array([0, 10**12 - 1])
+    layer = SparseLayer.from_flat_indices(
+        flat_indices, np.ones(2), np.zeros(10**6), 10**6, 10**6
+    )
     layer.check()
-    assert np.array_equal(layer.keys, keys)
+    assert np.array_equal(layer.flat_indices, flat_indices)
     assert layer.density == 2e-12
 
 
@@ -75,7 +77,7 @@ def test_fields_are_frozen_but_weights_train_in_place():
 
 
 def small_layer():
-    return SparseLayer.from_keys([1, 3, 5], [1, 2, 3], [0, 0], n_in=3, n_out=2)
+    return SparseLayer.from_flat_indices([1, 3, 5], [1, 2, 3], [0, 0], n_in=3, n_out=2)
 
 
 def ints(*values):
@@ -121,7 +123,7 @@ def test_check_names_the_broken_invariant(change, message):
 
 
 @pytest.mark.parametrize(
-    ("keys", "n_weights", "n_biases", "message"),
+    ("flat_indices", "n_weights", "n_biases", "message"),
     [
         ([3, 1], 2, 2, "strictly ascending"),
         ([1, 1], 2, 2, "strictly ascending"),
@@ -131,13 +133,15 @@ def test_check_names_the_broken_invariant(change, message):
         ([1, 3], 2, 3, "as many weights"),
     ],
 )
-def test_from_keys_refuses(keys, n_weights, n_biases, message):
+def test_from_flat_indices_refuses(flat_indices, n_weights, n_biases, message):
     with pytest.raises(ValueError, match=message):
-        SparseLayer.from_keys(keys, np.ones(n_weights), np.ones(n_biases), 3, 2)
+        SparseLayer.from_flat_indices(
+            flat_indices, np.ones(n_weights), np.ones(n_biases), 3, 2
+        )
 
 
 def small_network():
-    second = SparseLayer.from_keys([0], [1], [0], n_in=2, n_out=1)
+    second = SparseLayer.from_flat_indices([0], [1], [0], n_in=2, n_out=1)
     return SparseNetwork([small_layer(), second], "relu", "softmax")
 
 

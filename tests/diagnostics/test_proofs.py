@@ -71,7 +71,7 @@ def test_what_a_platform_does_not_have_is_no_fault(monkeypatch):
     monkeypatch.setattr(proofs, "_start", lambda how, **environment: "no processes")
     found = [proofs._ask(way, p, "right") for way, p in proofs._start_processes()]
     assert [proof.equal for proof in found] == [None] * 4
-    assert found[-1].note == "this platform has no such thing"
+    assert found[-1].note == "this platform does not have it"
 
 
 def test_the_known_answer_is_that_of_the_level_and_of_x86(monkeypatch):

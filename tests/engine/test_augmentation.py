@@ -40,7 +40,9 @@ IMAGES = Augmentation(3, 4, shift=0.4)  # what the 12 features of data_for may b
 def seen(X, row, augmentation, **when):
     """The row that one step of training saw: the weights it left, begun from 0."""
     n = X.shape[1]
-    layer = SparseLayer.from_keys(np.arange(n), np.zeros(n), [0], n_in=n, n_out=1)
+    layer = SparseLayer.from_flat_indices(
+        np.arange(n), np.zeros(n), [0], n_in=n, n_out=1
+    )
     network = SparseNetwork([layer], "relu", "identity")
     optimizer = SGD(1.0, alpha=0, momentum=0)
     optimizer.start(network)

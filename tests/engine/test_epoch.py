@@ -102,7 +102,7 @@ KNOWN = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_one_step_of_one_connection_by_hand(name):
     optimizer, expected = KNOWN[name]
-    layer = SparseLayer.from_keys([0], [3], [1], n_in=1, n_out=1)
+    layer = SparseLayer.from_flat_indices([0], [3], [1], n_in=1, n_out=1)
     network = SparseNetwork([layer], "relu", "identity")
     optimizer.start(network)
     stats = engine.train_epoch(

@@ -98,7 +98,7 @@ def test_a_last_batch_that_is_not_full_counts_as_a_batch():
 
 def test_one_connection_by_hand():
     # Two rows, 2 * 3 + 1 = 7 wanted 5, and 2 * -1 + 1 = -1 wanted 2; weights 1 and 3.
-    layer = SparseLayer.from_keys([0], [2], [1], 1, 1)
+    layer = SparseLayer.from_flat_indices([0], [2], [1], 1, 1)
     network = SparseNetwork([layer], "relu", "identity")
     rows = engine.Rows(np.array([[3], [-1]], np.float32))
     targets = np.array([[5], [2]], np.float32)

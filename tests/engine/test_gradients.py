@@ -28,18 +28,18 @@ def engine_gradients(case):
 def finite_differences(dense, batch):
     """Central differences of the loss along every connection and every bias."""
 
-    def slope_along(array, place):
-        old = array[place]
-        array[place] = old + STEP
+    def slope_along(array, index):
+        old = array[index]
+        array[index] = old + STEP
         above = dense.loss(*batch)
-        array[place] = old - STEP
+        array[index] = old - STEP
         below = dense.loss(*batch)
-        array[place] = old
+        array[index] = old
         return (above - below) / (2 * STEP)
 
     for i, layer in enumerate(dense.layers):
-        places = zip(layer.rows, layer.indices, strict=True)
-        weights = [slope_along(dense.weights[i], place) for place in places]
+        indices = zip(layer.rows, layer.indices, strict=True)
+        weights = [slope_along(dense.weights[i], index) for index in indices]
         bias = [slope_along(dense.biases[i], o) for o in range(layer.n_out)]
         yield np.array(weights), np.array(bias)
 

@@ -34,8 +34,10 @@ IMAGES = Augmentation(3, 4, shift=0.4)  # what the 12 features of data_for may b
 def seen(rows, n_features, share, **when):
     """All rows as one epoch saw them: an output each learns its row, begun from 0."""
     n = len(rows)
-    keys = np.arange(n * n_features)
-    layer = SparseLayer.from_keys(keys, np.zeros(len(keys)), np.zeros(n), n_features, n)
+    indices = np.arange(n * n_features)
+    layer = SparseLayer.from_flat_indices(
+        indices, np.zeros(len(indices)), np.zeros(n), n_features, n
+    )
     network = SparseNetwork([layer], "relu", "identity")
     optimizer = SGD(1.0, alpha=0, momentum=0)
     optimizer.start(network)

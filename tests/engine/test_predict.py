@@ -86,10 +86,12 @@ WIDE = np.concatenate(
 
 def one_input(activation, output, n_out=1):
     """A network whose output is a function of one number: weight 1, bias 0."""
-    first = SparseLayer.from_keys([0], [1], np.zeros(n_out), n_in=1, n_out=n_out)
+    first = SparseLayer.from_flat_indices(
+        [0], [1], np.zeros(n_out), n_in=1, n_out=n_out
+    )
     if activation is None:
         return SparseNetwork([first], "identity", output)
-    last = SparseLayer.from_keys([0], [1], [0], n_in=1, n_out=1)
+    last = SparseLayer.from_flat_indices([0], [1], [0], n_in=1, n_out=1)
     return SparseNetwork([first, last], activation, output)
 
 

@@ -1,4 +1,4 @@
-"""The search for the best places equals brute force, however it is cut up."""
+"""The search for the best indices equals brute force, however it is cut up."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from helpers.search_cases import (
     KINDS,
     Case,
     as_rows,
-    assert_same_places,
+    assert_same_indices,
     of_all_ties,
     of_every_score,
     with_real_numbers,
@@ -30,8 +30,8 @@ N_ROWS = (0, 1, 5, 8, 9, 16, 17, 63, 64, 65, 100, 129, 255, 256, 257, 767, 769, 
 
 
 def assert_as_brute_force(case, n_threads=1):
-    places, n_firing = case.search(n_threads)
-    assert_same_places(places, case.brute_force())
+    indices, n_firing = case.search(n_threads)
+    assert_same_indices(indices, case.brute_force())
     used = case.weight > 0
     assert n_firing == [int((x[used] != 0).any(axis=0).sum()) for x in case.levels()]
 
@@ -57,7 +57,7 @@ widths = st.sampled_from([1, 2, 3, 4, 5, 7, 12, 25, 50])
     wish=st.sampled_from([0.0, 0.01, 0.1, 0.6, 1.0]),
     n_threads=st.sampled_from([1, 2, 3, 8]),
 )
-def test_the_places_are_those_of_brute_force(
+def test_the_indices_are_those_of_brute_force(
     score, ties, seed, n_rows, n_threads, **how
 ):
     if how["activation"] == "leaky_relu":  # whole numbers that only double can sum
@@ -69,7 +69,7 @@ def test_the_places_are_those_of_brute_force(
 
 @of_every_score
 @of_all_ties
-def test_every_number_of_rows_gives_the_places_of_brute_force(ties, score):
+def test_every_number_of_rows_gives_the_indices_of_brute_force(ties, score):
     for seed, n_rows in enumerate(N_ROWS):
         activation = ("relu", "identity", "relu", "tanh")[seed % 4]
         case = Case.random(
@@ -93,7 +93,7 @@ def test_layers_of_several_windows_are_those_of_brute_force():
     # rounding of ranks shows.
     how = {"dead": 0.02, "wish": 0.1}
     case = Case.random(1, sizes=(30, 1500, 1300, 3), n_rows=300, **how)
-    assert_same_places(case.search(2)[0], case.brute_force())
+    assert_same_indices(case.search(2)[0], case.brute_force())
 
 
 @of_every_score
@@ -102,9 +102,9 @@ def test_a_side_of_several_windows_is_ranked_as_one(score, ties):
     how = {"dead": 0.0, "wish": 0.1, "activation": "identity"}
     sizes = (1100, 60, 1070)
     case = Case.random(12, sizes=sizes, n_rows=40, score=score, ties=ties, **how)
-    places, n_firing = case.search(2)
+    indices, n_firing = case.search(2)
     assert n_firing == list(sizes)  # more than the 1056 of a window
-    assert_same_places(places, case.brute_force())
+    assert_same_indices(indices, case.brute_force())
 
 
 @pytest.mark.parametrize("output", ["softmax", "sigmoid"])
@@ -115,8 +115,8 @@ def test_the_last_layer_is_judged_by_what_the_network_says(output):
     last.weights[:] = 0
     last.bias[:] = 0
     case.network = SparseNetwork(case.network.layers, "relu", output)
-    places, n_firing = case.search()
-    assert_same_places(places, case.brute_force())
+    indices, n_firing = case.search()
+    assert_same_indices(indices, case.brute_force())
     assert n_firing[-1] == 4
 
 
@@ -129,9 +129,9 @@ def test_real_numbers_are_ranked_to_within_a_rounding(activation, output):
     X = rng.normal(size=case.dense.shape).astype(np.float32)
     case.rows, case.dense = engine.Rows(X), X.astype(np.float64)
     case.n_wanted = [100, 300, 50]
-    places, _ = case.search()
+    indices, _ = case.search()
     for found, best, ranks in zip(
-        places, case.brute_force(), case.ranks(), strict=True
+        indices, case.brute_force(), case.ranks(), strict=True
     ):
         lowest = ranks.flat[best].min()
         assert len(np.unique(found)) == len(best)
@@ -162,7 +162,7 @@ def score_bounds(case, a, b):
 @pytest.mark.parametrize("activation", ACTIVATIONS)
 @pytest.mark.parametrize("output", OUTPUTS)
 @pytest.mark.parametrize("score", ["hebb", "euclidean", "gradient"])
-def test_no_place_left_out_has_a_higher_score(score, output, activation, n_rows):
+def test_no_index_left_out_has_a_higher_score(score, output, activation, n_rows):
     how = {"n_rows": n_rows, "weighted": True, "wish": 0.15, "score": score}
     case = Case.random(13, sizes=(23, 40, 30, 10), **how)
     with_real_numbers(case, activation, output)
@@ -174,7 +174,7 @@ def test_no_place_left_out_has_a_higher_score(score, output, activation, n_rows)
         others = np.setdiff1d(free, found)
         assert len(np.intersect1d(found, free)) == case.n_wanted[i]
         assert high[found].min() >= low[others].max()
-        # The bounds are narrow: as good as every place is either in or out.
+        # The bounds are narrow: as good as every index is either in or out.
         open_to_doubt = (high[free] > low[found].min()) & (
             low[free] < high[others].max()
         )
@@ -200,7 +200,7 @@ EYE_ORDER = {
 
 
 def eye_case(score, ties):
-    layer = SparseLayer.from_keys([0, 7], [1, 1], np.zeros(3), 3, 3)
+    layer = SparseLayer.from_flat_indices([0, 7], [1, 1], np.zeros(3), 3, 3)
     network = SparseNetwork([layer], "relu", "identity")
     case = Case(
         network,
@@ -219,12 +219,12 @@ def eye_case(score, ties):
 
 @of_every_score
 @pytest.mark.parametrize("kept", [[], [0, 3, 5]])
-def test_places_come_in_the_order_known_by_eye(score, kept):
+def test_indices_come_in_the_order_known_by_eye(score, kept):
     case = eye_case(score, "index")
     order = [p for p in sum(EYE_ORDER[score], []) if p not in kept]
     for n in range(len(order) + 1):
-        places, n_firing = case.search(kept=[np.array(kept, np.int64)], n_wanted=[n])
-        assert places[0].tolist() == sorted(order[:n])
+        indices, n_firing = case.search(kept=[np.array(kept, np.int64)], n_wanted=[n])
+        assert indices[0].tolist() == sorted(order[:n])
         assert n_firing == [2, 2]
 
 
@@ -240,8 +240,8 @@ def test_lots_decide_among_equals_and_only_there(score):
         while len(best) + len(rest[0]) <= n:
             best, rest = best + rest[0], rest[1:]
         n_open = n - len(best)
-        for places in found:
-            assert set(best) <= set(places) <= {*best, *rest[0]}
+        for indices in found:
+            assert set(best) <= set(indices) <= {*best, *rest[0]}
         # 40 throws: each of the equals is taken sometimes, and left out sometimes
         if n_open:
             assert set().union(*found) == {*best, *rest[0]}
@@ -252,7 +252,7 @@ def test_lots_decide_among_equals_and_only_there(score):
 def test_more_than_16_digits_are_looked_at_but_not_18(score):
     # Score = input: 2**16 + 1 has 17 binary digits, 2**17 + 1 has 18.
     X = np.array([[2**16, 2**16 + 1, 2**17, 2**17 + 1, 2**17 + 2]])
-    layer = SparseLayer.from_keys([], [], [1], 5, 1)
+    layer = SparseLayer.from_flat_indices([], [], [1], 5, 1)
     network = SparseNetwork([layer], "relu", "identity")
     kept = [np.empty(0, np.int64)]
     how = {"score": score, "ties": "index", "targets": np.zeros((1, 1), np.float32)}
@@ -280,7 +280,9 @@ def test_gradients_whose_squares_float32_cannot_hold_are_ranked(n_rows):
 @pytest.mark.parametrize("n_rows", [256, 1000])
 def test_the_distance_of_equal_neurons_is_0(n_rows):
     n = 30
-    layer = SparseLayer.from_keys(np.arange(n) * (n + 1), np.ones(n), np.zeros(n), n, n)
+    layer = SparseLayer.from_flat_indices(
+        np.arange(n) * (n + 1), np.ones(n), np.zeros(n), n, n
+    )
     X = 10 * np.random.default_rng(17).normal(size=(n_rows, n)).astype(np.float32)
     case = Case(
         SparseNetwork([layer], "relu", "identity"),
@@ -301,7 +303,7 @@ def test_the_distance_of_equal_neurons_is_0(n_rows):
 def test_an_output_fires_whatever_is_searched_for(output):
     # Without connections its sum is 0, but what it says is 1/4 or 1/2.
     case = Case.random(18, sizes=(5, 4), n_rows=20, score="gradient", dead=0.0)
-    layer = SparseLayer.from_keys([], [], np.zeros(4), 5, 4)
+    layer = SparseLayer.from_flat_indices([], [], np.zeros(4), 5, 4)
     case.network = SparseNetwork([layer], "relu", output)
     case.targets = random_targets(np.random.default_rng(18), output, 22, 4)
     assert case.search(score="cosine")[1] == [5, 4]

@@ -45,7 +45,7 @@ def case(seed=0, n_rows=300, *, kind="floats", weight=None, **more):
         network=network,
         rows=engine.Rows(rows),
         row_ids=np.arange(n_rows),
-        kept=[layer.keys[::2].copy() for layer in network.layers],
+        kept=[layer.flat_indices[::2].copy() for layer in network.layers],
         n_wanted=more.pop("n_wanted", [60, 50, 20]),
         seed=3,
         epoch=2,
@@ -57,14 +57,14 @@ def case(seed=0, n_rows=300, *, kind="floats", weight=None, **more):
 
 
 def free(search, layer):
-    """Mark the places that may be found."""
+    """Mark the indices that may be found."""
     marks = np.ones(search.network.layers[layer].n_in * SIZES[layer + 1], bool)
     marks[search.kept[layer]] = False
     return marks
 
 
-def assert_best(search, scores, places):
-    for i, (found, score) in enumerate(zip(places, scores, strict=True)):
+def assert_best(search, scores, indices):
+    for i, (found, score) in enumerate(zip(indices, scores, strict=True)):
         allowed, flat = free(search, i), score.ravel()
         assert allowed[found].all()
         assert len(found) == len(set(found)) == search.n_wanted[i]
@@ -111,22 +111,22 @@ def test_what_is_constant_correlates_with_nothing():
 def test_behind_the_gate_is_what_chance_does_not_explain(gate):
     everything = [int(free(case()[0], i).sum()) for i in range(3)]
     search, scores = case(n_wanted=everything, gate=[gate, gate, None])
-    places = best_pairs(search)[0]
+    indices = best_pairs(search)[0]
     limit = gate / np.sqrt(300)
     for i in (0, 1):
         passing = (scores[i].ravel() > limit + ROUNDING) & free(search, i)
         close = (np.abs(scores[i].ravel() - limit) <= ROUNDING) & free(search, i)
-        assert set(np.flatnonzero(passing)) <= set(places[i])
-        assert set(places[i]) <= set(np.flatnonzero(passing | close))
-        assert 0 < len(places[i]) < everything[i]
-    assert len(places[2]) == everything[2]
+        assert set(np.flatnonzero(passing)) <= set(indices[i])
+        assert set(indices[i]) <= set(np.flatnonzero(passing | close))
+        assert 0 < len(indices[i]) < everything[i]
+    assert len(indices[2]) == everything[2]
 
 
 @pytest.mark.parametrize("sharpness", [1, 4, 9])
 def test_drawn_are_the_highest_scores_over_chances(sharpness):
     search, scores = case(sharpness=sharpness)
-    places = best_pairs(search)[0]
-    for i, (found, score) in enumerate(zip(places, scores, strict=True)):
+    indices = best_pairs(search)[0]
+    for i, (found, score) in enumerate(zip(indices, scores, strict=True)):
         allowed = np.flatnonzero(free(search, i))
         stream = 3 * 2**28 + i
         lot = naive.lots(allowed, search.seed, stream, search.epoch)
@@ -146,7 +146,7 @@ def test_chances_go_by_the_power_of_the_score():
         counts[found] += 1
     chance = np.where(free(search, 0), scores[0].ravel() ** 4, 0)
     chance /= chance.sum()
-    # Chi-squared, over the places that are expected at least five times.
+    # Chi-squared, over the indices that are expected at least five times.
     often = n * chance >= 5
     seen = np.append(counts[often], counts[~often].sum())
     expected = n * np.append(chance[often], chance[~often].sum())
@@ -158,12 +158,12 @@ def test_chances_go_by_the_power_of_the_score():
 
 def test_a_draw_takes_others_than_the_best_and_passes_the_gate():
     search, scores = case(n_wanted=[60, 50, 20], gate=[2.0, 2.0, None], sharpness=4)
-    places = best_pairs(search)[0]
+    indices = best_pairs(search)[0]
     best = best_pairs(PairSearch(**{**search.__dict__, "sharpness": 0}))[0]
-    assert set(places[0]) != set(best[0])
-    assert scores[0].ravel()[places[0]].min() > 2 / np.sqrt(300) - ROUNDING
+    assert set(indices[0]) != set(best[0])
+    assert scores[0].ravel()[indices[0]].min() > 2 / np.sqrt(300) - ROUNDING
     again = best_pairs(PairSearch(**{**search.__dict__, "epoch": 9}))[0]
-    assert set(places[0]) != set(again[0])
+    assert set(indices[0]) != set(again[0])
 
 
 @pytest.mark.parametrize("sharpness", [0, 1, 4])
@@ -186,14 +186,14 @@ def test_any_number_of_threads_finds_the_same(sharpness, n_rows):
 def test_screened_finds_most_of_the_best():
     search, scores = case(n_rows=3000)
     rng = np.random.default_rng(0)
-    places, recall, *_ = screened_pairs(
+    indices, recall, *_ = screened_pairs(
         search,
         sample_ids=rng.permutation(3000),
         row_weight=None,
         factor=[4, 4, 4],
         recall=0.99,
     )
-    for i, (found, score) in enumerate(zip(places, scores, strict=True)):
+    for i, (found, score) in enumerate(zip(indices, scores, strict=True)):
         flat = np.where(free(search, i), score.ravel(), -1)
         best = np.argsort(-flat)[: len(found)]
         assert len(np.intersect1d(best, found)) >= 0.95 * len(found)
@@ -209,11 +209,11 @@ def test_screened_pairs_are_not_drawn():
 
 def test_hashed_pairs_pass_the_gate_too():
     search, scores = case(n_rows=2000, gate=[4.0, 4.0, None], n_wanted=[80, 50, 20])
-    places, _ = hashed_pairs(search, row_weight=None, n_tables=16)
+    indices, _ = hashed_pairs(search, row_weight=None, n_tables=16)
     for i in (0, 1):
-        assert free(search, i)[places[i]].all()
+        assert free(search, i)[indices[i]].all()
         # Told by a sketch of 256 columns: far above chance, not above every limit.
-        assert np.median(scores[i].ravel()[places[i]]) > 4 / np.sqrt(256)
+        assert np.median(scores[i].ravel()[indices[i]]) > 4 / np.sqrt(256)
     drawn = PairSearch(**{**search.__dict__, "sharpness": 4})
     assert len(hashed_pairs(drawn, row_weight=None, n_tables=16)[0][0]) > 0
 

@@ -13,7 +13,7 @@ from helpers.engine_cases import random_network, random_targets
 from helpers.search_cases import (
     Case,
     as_rows,
-    assert_same_places,
+    assert_same_indices,
     of_all_ties,
     of_every_score,
 )
@@ -34,9 +34,9 @@ def real_case(seed=5, n_rows=2500, **more):
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 def test_the_number_of_threads_changes_nothing(n_threads, ties, score):
     case = real_case(score=score, ties=ties)
-    places, n_firing = case.search(n_threads)
+    indices, n_firing = case.search(n_threads)
     expected, expected_firing = case.search(1)
-    assert_same_places(places, expected)
+    assert_same_indices(indices, expected)
     assert n_firing == expected_firing
 
 
@@ -56,15 +56,15 @@ def test_rows_that_are_not_asked_for_do_not_matter(score):
     for array in (X, case.targets):
         array[np.setdiff1d(np.arange(len(X)), case.row_ids)] = np.nan
     case.rows = as_rows(X, "floats")
-    assert_same_places(case.search()[0], expected)
+    assert_same_indices(case.search()[0], expected)
 
 
 @of_every_score
 def test_the_order_of_few_rows_does_not_matter(score):
     case = real_case(n_rows=256, score=score)
     expected = case.search()
-    places, n_firing = case.search(row_ids=case.row_ids[::-1].copy())
-    assert_same_places(places, expected[0])
+    indices, n_firing = case.search(row_ids=case.row_ids[::-1].copy())
+    assert_same_indices(indices, expected[0])
     assert n_firing == expected[1]
 
 
@@ -73,8 +73,8 @@ def test_among_few_real_rows_one_of_weight_two_is_the_row_twice(score):
     case = real_case(n_rows=100, weighted=True, score=score)
     twice = np.repeat(case.row_ids, case.sample_weight[case.row_ids].astype(int))
     expected = case.search(row_ids=twice, sample_weight=None)
-    places, n_firing = case.search()
-    assert_same_places(places, expected[0])
+    indices, n_firing = case.search()
+    assert_same_indices(indices, expected[0])
     assert n_firing == expected[1]
 
 
@@ -84,20 +84,20 @@ def test_a_row_of_weight_two_is_the_row_twice(score):
     case = Case.random(7, sizes=(20, 60, 40, 6), n_rows=500, **how)
     twice = np.repeat(case.row_ids, case.sample_weight[case.row_ids].astype(int))
     expected = case.search(row_ids=twice, sample_weight=None)
-    places, n_firing = case.search()
-    assert_same_places(places, expected[0])
+    indices, n_firing = case.search()
+    assert_same_indices(indices, expected[0])
     assert n_firing == expected[1]
 
 
 def test_seed_layer_and_epoch_decide_ties():
     # No rows: every pair has rank 0, and only the lots are left.
     case = Case.random(8, sizes=(30, 30, 30), n_rows=0, fullness=0.0, wish=0.1)
-    places = [
+    indices = [
         p for how in ({}, {"seed": 1}, {"epoch": 99}) for p in case.search(**how)[0]
     ]
-    assert len({p.tobytes() for p in places}) == 6
-    for p in places:
-        assert 200 < p.mean() < 700  # uniform over 900 places
+    assert len({p.tobytes() for p in indices}) == 6
+    for p in indices:
+        assert 200 < p.mean() < 700  # uniform over 900 indices
 
 
 LEVEL_SCRIPT = """
@@ -111,8 +111,8 @@ for n_rows in (200, 1500):
     )
     for case.score in SCORES:
         for ties in engine.TIES:
-            places, n_firing = case.search(2, ties=ties)
-            print(n_firing, [zlib.crc32(p.tobytes()) for p in places])
+            indices, n_firing = case.search(2, ties=ties)
+            print(n_firing, [zlib.crc32(p.tobytes()) for p in indices])
 """
 
 

@@ -43,8 +43,8 @@ def test_networks_of_mostly_dead_neurons_equal_the_oracle(
 
 def one_loose_neuron(optimizer, *, bias, push):
     """A ReLU neuron that nothing reaches, heard by the output; push: its moment."""
-    hidden = SparseLayer.from_keys([0], [0.5], [0.1, bias], n_in=1, n_out=2)
-    output = SparseLayer.from_keys([0, 1], [0.7, 0.8], [0.0], n_in=2, n_out=1)
+    hidden = SparseLayer.from_flat_indices([0], [0.5], [0.1, bias], n_in=1, n_out=2)
+    output = SparseLayer.from_flat_indices([0, 1], [0.7, 0.8], [0.0], n_in=2, n_out=1)
     network = SparseNetwork([hidden, output], "relu", "identity")
     optimizer.start(network)
     optimizer.state[0].bias[0][1] = push
@@ -78,11 +78,11 @@ def test_a_dead_bias_at_rest_stays_and_its_connection_too(kind):
 def test_skipped_connections_decay(dead_end):
     """n steps at momentum 0: the weight is multiplied by (1 - alpha * rate) n times."""
     if dead_end == "no way out":
-        hidden = SparseLayer.from_keys([0, 1], [1, 2], [0, -1], n_in=1, n_out=2)
-        output = SparseLayer.from_keys([0], [1], [0], n_in=2, n_out=1)
+        hidden = SparseLayer.from_flat_indices([0, 1], [1, 2], [0, -1], n_in=1, n_out=2)
+        output = SparseLayer.from_flat_indices([0], [1], [0], n_in=2, n_out=1)
     else:
-        hidden = SparseLayer.from_keys([0], [1], [0, -1], n_in=1, n_out=2)
-        output = SparseLayer.from_keys([0, 1], [1, 2], [0], n_in=2, n_out=1)
+        hidden = SparseLayer.from_flat_indices([0], [1], [0, -1], n_in=1, n_out=2)
+        output = SparseLayer.from_flat_indices([0, 1], [1, 2], [0], n_in=2, n_out=1)
     network = SparseNetwork([hidden, output], "relu", "identity")
     rate, alpha, n_steps = 0.25, 0.125, 5
     optimizer = make_optimizer(

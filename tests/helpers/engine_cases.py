@@ -57,10 +57,10 @@ def random_layer(rng, n_in, n_out, density, deaf=0.0, mute=0.0):
     mask = rng.random((n_out, n_in)) < density
     mask[rng.random(n_out) < deaf] = False
     mask[:, rng.random(n_in) < mute] = False
-    keys = np.flatnonzero(mask)
-    weights = rng.normal(size=len(keys)) / np.sqrt(1 + density * n_in)
+    indices = np.flatnonzero(mask)
+    weights = rng.normal(size=len(indices)) / np.sqrt(1 + density * n_in)
     bias = np.where(rng.random(n_out) < 0.3, 0.0, rng.normal(size=n_out) / 2)
-    return SparseLayer.from_keys(keys, weights, bias, n_in, n_out)
+    return SparseLayer.from_flat_indices(indices, weights, bias, n_in, n_out)
 
 
 def random_network(rng, sizes, activation="relu", output="softmax", **how):

@@ -24,12 +24,12 @@ class WholeData(TrainingData):
 
 def whole_layer(rng, n_in, n_out):
     """Some connections of small whole weights, half of which are repeated values."""
-    n_places = n_in * n_out
-    n = int(rng.integers(0, n_places + 1)) if rng.random() < 0.3 else n_places // 3
-    keys = np.sort(rng.choice(n_places, n, replace=False))
+    n_possible = n_in * n_out
+    n = int(rng.integers(0, n_possible + 1)) if rng.random() < 0.3 else n_possible // 3
+    indices = np.sort(rng.choice(n_possible, n, replace=False))
     weights = rng.integers(-4, 5, size=n)
     bias = rng.integers(-2, 3, size=n_out)
-    return SparseLayer.from_keys(keys, weights, bias, n_in, n_out)
+    return SparseLayer.from_flat_indices(indices, weights, bias, n_in, n_out)
 
 
 def in_training(seed, method, *, epoch=3, max_neurons=9, n_rows=24, **how):
@@ -94,17 +94,17 @@ def update(method, layer, n, seed=0, candidates=None, **moment):
 
 
 #     inputs 0 1 2
-# output 0:  x . .     places 0 1 2
-# output 1:  . x .     places 3 4 5
+# output 0:  x . .     indices 0 1 2
+# output 1:  . x .     indices 3 4 5
 
 
 def two_connections(weights=(0.1, 5)):
-    return SparseLayer.from_keys([0, 4], weights, [0, 0], n_in=3, n_out=2)
+    return SparseLayer.from_flat_indices([0, 4], weights, [0, 0], n_in=3, n_out=2)
 
 
 def full_network(weights):
     """One full layer of three inputs and two outputs."""
-    layer = SparseLayer.from_keys(range(6), weights, [0, 0], n_in=3, n_out=2)
+    layer = SparseLayer.from_flat_indices(range(6), weights, [0, 0], n_in=3, n_out=2)
     progress, data, how = in_training(0, SNIP())
     network = replace(progress.network, layers=[layer])
     progress = Progress(network, SGD(), 1)

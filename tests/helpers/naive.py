@@ -12,8 +12,8 @@ def to_dense(layer):
     return dense
 
 
-def places(layer):
-    """The set of places that hold a connection."""
+def flat_indices(layer):
+    """The set of indices that hold a connection."""
     return {
         o * layer.n_in + int(layer.indices[k])
         for o in range(layer.n_out)
@@ -23,7 +23,7 @@ def places(layer):
 
 def rewire(layer, dropped, grown, new_weights, returning):
     """Places, weights and origin after the rewiring, as three lists."""
-    old = {p: (layer.weights[k], k) for k, p in enumerate(sorted(places(layer)))}
+    old = {p: (layer.weights[k], k) for k, p in enumerate(sorted(flat_indices(layer)))}
     new = {p: connection for p, connection in old.items() if p not in set(dropped)}
     for p, weight in zip(grown, new_weights, strict=True):
         returns = p in set(dropped) and returning == "kept"
@@ -43,14 +43,14 @@ def stir(x):
     return x ^ (x >> np.uint64(31))
 
 
-def lots(places, seed, layer, epoch):
-    """A random number for each place, which decides among equal ranks."""
+def lots(indices, seed, layer, epoch):
+    """A random number for each index, which decides among equal ranks."""
     step = np.uint64(0x9E3779B97F4A7C15)
     with np.errstate(over="ignore"):
         state = np.uint64(0)
         for word in (seed, layer, epoch):
             state = stir(state + step + np.uint64(word))
-        return stir(state + step * places.astype(np.uint64)) >> np.uint64(32)
+        return stir(state + step * indices.astype(np.uint64)) >> np.uint64(32)
 
 
 def cosine_ranks(a, b, weight):
@@ -64,8 +64,8 @@ def cosine_ranks(a, b, weight):
     return np.floor(cosine * 65536 + 0.5).astype(np.int64)
 
 
-def best_places(ranks, kept, n, *, seed, layer, epoch, ties="random"):
-    """The n places outside `kept` with the highest (n_out, n_in) ranks, ascending."""
+def best_indices(ranks, kept, n, *, seed, layer, epoch, ties="random"):
+    """The n indices outside `kept` with the highest (n_out, n_in) ranks, ascending."""
     candidates = np.setdiff1d(np.arange(ranks.size), kept)
     lot = lots(candidates, seed, layer, epoch)
     if ties == "random":
@@ -108,9 +108,11 @@ def ranks(score, a, b, weight):
 
 def with_zeros(layer):
     """A full layer that does the same: weight 0 where there was no connection."""
-    keys = np.arange(layer.n_in * layer.n_out)
+    indices = np.arange(layer.n_in * layer.n_out)
     weights = to_dense(layer).ravel()
-    return layer.from_keys(keys, weights, layer.bias, layer.n_in, layer.n_out)
+    return layer.from_flat_indices(
+        indices, weights, layer.bias, layer.n_in, layer.n_out
+    )
 
 
 def rarity(X):

@@ -1,4 +1,4 @@
-"""One update of every method, restated over all places: dense, slow, never optimised.
+"""One update of every method, restated over all indices: dense, slow, never optimised.
 
 What the methods are is written down here a second time, from their definitions. Only
 random draws are taken the way the library takes them, so that equal sets can be asked.
@@ -32,7 +32,7 @@ PATIENCE = 40
 
 
 def update(name, progress, data, settings, *, signed=False, ties="random"):
-    """Per layer what is dropped and what is grown, as two sets of places."""
+    """Per layer what is dropped and what is grown, as two sets of indices."""
     how, score, rows = DEFINITIONS[name]
     switched = {
         "stalled": progress.longest_stall >= PATIENCE,
@@ -65,8 +65,10 @@ def update(name, progress, data, settings, *, signed=False, ties="random"):
 
 
 def drop_smallest(layer, fraction, rng):
-    """The floor(fraction * nnz) smallest |w|, no more than there are free places."""
-    weight = dict(zip(sorted(naive.places(layer)), np.abs(layer.weights), strict=True))
+    """The floor(fraction * nnz) smallest |w|, no more than there are free indices."""
+    weight = dict(
+        zip(sorted(naive.flat_indices(layer)), np.abs(layer.weights), strict=True)
+    )
     n = min(int(fraction * len(weight)), layer.n_in * layer.n_out - len(weight))
     if n == 0:
         return []
@@ -78,7 +80,7 @@ def drop_smallest(layer, fraction, rng):
 
 def drop_signed(layer, fraction, rng):
     """SETsp: from the value at (1 - f) P to the value at Q + f (nnz - Q), inclusive."""
-    weight = dict(zip(sorted(naive.places(layer)), layer.weights, strict=True))
+    weight = dict(zip(sorted(naive.flat_indices(layer)), layer.weights, strict=True))
     free = layer.n_in * layer.n_out - len(weight)
     if min(int(fraction * len(weight)), free) == 0:
         return []
@@ -88,23 +90,23 @@ def drop_signed(layer, fraction, rng):
     q = len(values) - values[::-1].index(nearest)
     low = values[int((1 - fraction) * p)]
     high = values[min(int(q + fraction * (len(values) - q)), len(values) - 1)]
-    return [place for place, w in weight.items() if low <= w <= high]
+    return [index for index, w in weight.items() if low <= w <= high]
 
 
 # ---- grow ----------------------------------------------------------------------------
 
 
 def random_growth(layer, dropped, n, rng):
-    """n places outside layer-minus-dropped."""
-    kept = naive.places(layer) - set(dropped)
+    """n indices outside layer-minus-dropped."""
+    kept = naive.flat_indices(layer) - set(dropped)
     free = [p for p in range(layer.n_in * layer.n_out) if p not in kept]
     return [free[k] for k in distinct(len(free), n, rng)]
 
 
 def sim_growth(layer, dropped, best, rng):
-    """The best, random free places instead of just-dropped ones; those if none left."""
+    """The best; random free indices for just-dropped ones, or those if none is left."""
     added = [p for p in best if p not in set(dropped)]
-    taken = naive.places(layer) | set(added)
+    taken = naive.flat_indices(layer) | set(added)
     pool = [p for p in range(layer.n_in * layer.n_out) if p not in taken]
     n_random = len(best) - len(added)
     new = [pool[k] for k in distinct(len(pool), min(n_random, len(pool)), rng)]
@@ -114,8 +116,8 @@ def sim_growth(layer, dropped, best, rng):
 
 def top(ranks, layer, dropped, n, progress, i, ties):
     """The n highest ranks outside layer-minus-dropped."""
-    kept = sorted(naive.places(layer) - set(dropped))
-    return naive.best_places(
+    kept = sorted(naive.flat_indices(layer) - set(dropped))
+    return naive.best_indices(
         ranks, kept, n, seed=progress.seed, layer=i, epoch=progress.epoch, ties=ties
     ).tolist()
 
@@ -161,7 +163,7 @@ def deltas(network, shown, targets):
 
 
 def gradients(network, data, used):
-    """Gradient of half the mean squared error for every place: (n_out, n_in) each."""
+    """Gradient of half the mean squared error for every index: (n_out, n_in) each."""
     x = data.dense[used]
     sums = DenseNetwork(network).sums(x)
     shown = [x, *(activate(z, network.activation) for z in sums[:-1]), sums[-1]]

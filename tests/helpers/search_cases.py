@@ -30,11 +30,11 @@ def whole_layer(rng, n_in, n_out, dead, size):
     mask[np.arange(n_out), rng.integers(n_in, size=n_out)] = True
     mask[np.arange(n_out), rng.integers(n_in, size=n_out)] = True
     mask[rng.random(n_out) < dead / 2] = False
-    keys = np.flatnonzero(mask)
-    weights = size * rng.choice([-1.0, 1.0], size=len(keys))
+    indices = np.flatnonzero(mask)
+    weights = size * rng.choice([-1.0, 1.0], size=len(indices))
     bias = rng.integers(-1, 2, size=n_out).astype(np.float32)
     bias[rng.random(n_out) < dead] = -100
-    return SparseLayer.from_keys(keys, weights, size * bias, n_in, n_out)
+    return SparseLayer.from_flat_indices(indices, weights, size * bias, n_in, n_out)
 
 
 def as_floats(x):
@@ -82,7 +82,7 @@ class Case:
         wish=0.5,
         **more,
     ):
-        """Draw whole numbers; `wish` is the share of the free places that is wanted.
+        """Draw whole numbers; `wish` is the wanted fraction of the free indices.
 
         For a `dead` share of the outputs the targets are what the network says.
         """
@@ -127,7 +127,7 @@ class Case:
             "ties": self.ties,
             "targets": self.targets if self.score == "gradient" else None,
         }
-        places, n_firing, _ = engine.best_pairs(
+        indices, n_firing, _ = engine.best_pairs(
             engine.PairSearch(
                 network=self.network,
                 rows=self.rows,
@@ -135,7 +135,7 @@ class Case:
                 **how | changes,
             )
         )
-        return places, n_firing
+        return indices, n_firing
 
     def levels(self, rows=None):
         """What each level shows for the rows in use: (n_used, n_neurons) each."""
@@ -203,7 +203,7 @@ class Case:
     def brute_force(self):
         how = {"seed": self.seed, "epoch": self.epoch, "ties": self.ties}
         return [
-            naive.best_places(r, kept, n, layer=i, **how)
+            naive.best_indices(r, kept, n, layer=i, **how)
             for i, (r, kept, n) in enumerate(
                 zip(self.ranks(), self.kept, self.n_wanted, strict=True)
             )
@@ -217,7 +217,7 @@ def as_rows(X, kind):
     return engine.Rows(scipy.sparse.csr_array(X) if kind == "sparse" else X)
 
 
-def assert_same_places(actual, expected):
+def assert_same_indices(actual, expected):
     assert len(actual) == len(expected)
     for i, (a, b) in enumerate(zip(actual, expected, strict=True)):
         np.testing.assert_array_equal(a, b, err_msg=f"layer {i}")
@@ -225,7 +225,7 @@ def assert_same_places(actual, expected):
 
 def wide_case(n, n_rows):
     rng = np.random.default_rng(0)
-    layer = SparseLayer.from_keys(
+    layer = SparseLayer.from_flat_indices(
         np.arange(n) * (n + 1), rng.normal(size=n), np.zeros(n), n, n
     )
     network = SparseNetwork([layer], "relu", "identity")

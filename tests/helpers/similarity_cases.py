@@ -18,7 +18,7 @@ from cofire.search import SIMILARITIES, Deck, make_similarity, screened
 from cofire.search.strategy import sample_rows
 from helpers.engine_cases import random_network
 from helpers.estimator_cases import small
-from helpers.search_cases import KINDS, Case, assert_same_places
+from helpers.search_cases import KINDS, Case, assert_same_indices
 
 # Correlations have their own tests (../engine/test_search_correlations.py).
 SCORES = tuple(s for s in engine.SCORES if s not in ("gradient", "pearson"))
@@ -45,7 +45,7 @@ def find(case, similarity, *, factor=None, **changes):
 class Screen(NamedTuple):
     """What the native search gives back."""
 
-    places: list[np.ndarray]
+    indices: list[np.ndarray]
     recall: list[float]
     factor: list[int]
     n_rows: int
@@ -73,21 +73,21 @@ def screen(case, *, factor=4, recall=0.99, **changes):
     )
 
 
-def true_recall(case, places):
-    """Per layer the share of places that score no less than the last of the best."""
+def true_recall(case, indices):
+    """Per layer the fraction of indices that score at least as the last of the best."""
     recall = []
-    for ranks, kept, found in zip(case.ranks(), case.kept, places, strict=True):
+    for ranks, kept, found in zip(case.ranks(), case.kept, indices, strict=True):
         free = np.delete(ranks.ravel(), kept)
         last = np.sort(free)[len(free) - len(found)]
         recall.append(float((ranks.flat[found] >= last).mean()))
     return recall
 
 
-def assert_places(case, places):
+def assert_indices(case, indices):
     """As many as wanted, ascending, each once, of the layer, and none that is kept."""
-    assert len(places) == len(case.network.layers)
+    assert len(indices) == len(case.network.layers)
     for layer, kept, n, found in zip(
-        case.network.layers, case.kept, case.n_wanted, places, strict=True
+        case.network.layers, case.kept, case.n_wanted, indices, strict=True
     ):
         assert found.dtype == np.int64 and found.shape == (n,)
         assert (np.diff(found) > 0).all()
@@ -95,19 +95,21 @@ def assert_places(case, places):
         assert not np.isin(found, kept).any()
 
 
-def no_places():
+def no_indices():
     return np.empty(0, np.int64)
 
 
-def one_layer(keys, weights, X, n_out, *, bias=0.0, output="identity", **how):
-    """A case of one layer from all of X's features, where every place is free."""
+def one_layer(indices, weights, X, n_out, *, bias=0.0, output="identity", **how):
+    """A case of one layer from all of X's features, where every index is free."""
     n_in, bias = X.shape[1], np.broadcast_to(np.float32(bias), n_out).copy()
-    weights = np.broadcast_to(np.float32(weights), len(keys)).copy()
+    weights = np.broadcast_to(np.float32(weights), len(indices)).copy()
     network = SparseNetwork(
-        [SparseLayer.from_keys(keys, weights, bias, n_in, n_out)], "relu", output
+        [SparseLayer.from_flat_indices(indices, weights, bias, n_in, n_out)],
+        "relu",
+        output,
     )
     dense = X.toarray() if scipy.sparse.issparse(X) else X
-    how = {"kept": [no_places()], "n_wanted": [n_out]} | how
+    how = {"kept": [no_indices()], "n_wanted": [n_out]} | how
     kept, n_wanted = how.pop("kept"), how.pop("n_wanted")
     ids = np.arange(X.shape[0])
     dense = dense.astype(np.float64)
@@ -131,7 +133,7 @@ def lifelike(n_rows, output="identity", *, score="cosine", weighted=False):
     rng = np.random.default_rng(1)
     weight = rng.uniform(0.2, 3, size=n_rows).astype(np.float32) if weighted else None
     network = random_network(rng, (300, 200, 100), output=output, densities=[0.05] * 2)
-    kept = [layer.keys for layer in network.layers]
+    kept = [layer.flat_indices for layer in network.layers]
     n_wanted = [int(0.3 * layer.nnz) for layer in network.layers]
     how = {"seed": 0, "score": score}
     ids = np.arange(n_rows)
@@ -157,7 +159,7 @@ of_all_kinds = {
 
 
 def assert_same_found(one, two):
-    assert_same_places(one.places, two.places)
+    assert_same_indices(one.indices, two.indices)
     assert one.factor == two.factor
     if one.recall is not None:
         assert one.recall == pytest.approx(two.recall, rel=1e-9)
@@ -166,8 +168,8 @@ def assert_same_found(one, two):
 def assert_recall(case, similarity, at_least):
     """The recall is as high as asked for, and what the search says it is."""
     found = find(case, similarity, n_threads=2)
-    assert_places(case, found.places)
-    truth = true_recall(case, found.places)
+    assert_indices(case, found.indices)
+    truth = true_recall(case, found.indices)
     assert min(truth) >= at_least
     assert found.recall == pytest.approx(truth, abs=0.03)
 

@@ -54,7 +54,7 @@ def begin(optimizer=SGD, counts=(40, 20), seed=3, **how):
 
 @dataclass(frozen=True)
 class Telling(Method):
-    """Drops the first connections, grows the first free places, and remembers when."""
+    """Drops the first connections, grows the first free indices, and remembers when."""
 
     epochs: tuple[int, ...] = (1, 3)
 
@@ -62,8 +62,8 @@ class Telling(Method):
         return point.epoch in self.epochs
 
     def drop(self, layer, n, context):
-        return layer.keys[:n]
+        return layer.flat_indices[:n]
 
     def grow(self, layer, dropped, n, context):
-        free = np.setdiff1d(np.arange(layer.n_in * layer.n_out), layer.keys)
+        free = np.setdiff1d(np.arange(layer.n_in * layer.n_out), layer.flat_indices)
         return Grown(free[:n], n_random=1)

@@ -82,16 +82,16 @@ def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
             assert new.nnz == old.nnz
         dropped, grown = rewiring.dropped[i], rewiring.grown[i]
         assert (np.diff(grown) > 0).all() and (np.diff(dropped) > 0).all()
-        kept = naive.places(old) - set(dropped.tolist())
+        kept = naive.flat_indices(old) - set(dropped.tolist())
         assert kept.isdisjoint(grown.tolist())
-        assert kept | set(grown.tolist()) == naive.places(new)
+        assert kept | set(grown.tolist()) == naive.flat_indices(new)
         assert 0 <= rewiring.n_random[i] <= len(grown)
         # Whoever stayed kept weight and momentum; by `returning` so did the returned.
         momentum = progress.optimizer.state[i].weights[0]
-        stayed = np.isin(new.keys, sorted(kept))
+        stayed = np.isin(new.flat_indices, sorted(kept))
         if method.returning == "kept":
-            stayed |= np.isin(new.keys, dropped)
-        was = np.searchsorted(old.keys, new.keys[stayed])
+            stayed |= np.isin(new.flat_indices, dropped)
+        was = np.searchsorted(old.flat_indices, new.flat_indices[stayed])
         assert np.array_equal(new.weights[stayed], old.weights[was])
         assert np.array_equal(momentum[stayed], was + 1)
         assert not momentum[~stayed].any()
@@ -222,7 +222,7 @@ def test_what_a_method_must_not_return_is_refused(grown, error, message):
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_a_search_may_look_at_the_last_rows_of_the_epoch_before(drop_last):
     """Ten rows in batches of four: the last batch has two rows, or is dropped."""
-    layer = SparseLayer.from_keys([0], [1], np.zeros(10), n_in=10, n_out=10)
+    layer = SparseLayer.from_flat_indices([0], [1], np.zeros(10), n_in=10, n_out=10)
     progress, data, how = in_training(0, CTREWithoutRandom(rows="last_batch"))
     data = replace(
         data,
@@ -239,8 +239,8 @@ def test_a_search_may_look_at_the_last_rows_of_the_epoch_before(drop_last):
     used = data.order(how, progress.seed, 2)
     used = used[4:8] if drop_last else used[8:]
     rewiring = rewire_network(progress, data, how)
-    (place,) = rewiring.grown[0].tolist()
-    assert place % 10 in used
+    (index,) = rewiring.grown[0].tolist()
+    assert index % 10 in used
 
 
 def test_what_the_forms_of_ctre_search_for():

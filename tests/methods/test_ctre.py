@@ -27,8 +27,10 @@ def test_ctre_sim_grows_at_random_where_the_similar_pair_was_just_dropped():
     assert seen == {1, 2, 3, 5}  # neither 0, just dropped, nor 4, which stays
 
 
-def test_ctre_sim_lets_dropped_places_return_where_no_other_is_left():
-    layer = SparseLayer.from_keys([0, 1, 2, 3], [1, 2, 3, 9], [0], n_in=5, n_out=1)
+def test_ctre_sim_lets_dropped_indices_return_where_no_other_is_left():
+    layer = SparseLayer.from_flat_indices(
+        [0, 1, 2, 3], [1, 2, 3, 9], [0], n_in=5, n_out=1
+    )
     seen = set()
     for seed in range(60):
         dropped, grown = update(CTRESimultaneous(), layer, 3, seed, [0, 1, 2])
@@ -80,10 +82,12 @@ def test_the_first_update_in_index_order_fills_the_first_rows():
     method = CTREWithoutRandom(first_update="index_order")
     assert method.rewires(at(0)) and not CTREWithoutRandom().rewires(at(0))
     # Input 0 to output 0 is dropped and free again; then input 0 to output 1, …
-    layer = SparseLayer.from_keys([0, 4], [0.1, 5], [0, 0], n_in=3, n_out=2)
+    layer = SparseLayer.from_flat_indices([0, 4], [0.1, 5], [0, 0], n_in=3, n_out=2)
     _, grown = update(method, layer, 1, epoch=0)
     assert grown.indices.tolist() == [0]
-    layer = SparseLayer.from_keys([0, 3, 4], [9, 0.1, 0.2], [0, 0], n_in=3, n_out=2)
+    layer = SparseLayer.from_flat_indices(
+        [0, 3, 4], [9, 0.1, 0.2], [0, 0], n_in=3, n_out=2
+    )
     dropped, grown = update(method, layer, 2, epoch=0)
     assert dropped.tolist() == [3, 4]
     assert grown.indices.tolist() == [1, 3]  # input 0 to output 1, input 1 to output 0

@@ -13,9 +13,9 @@ from helpers.method_cases import in_training
 
 
 def test_rigl_grows_where_the_gradient_is():
-    # x = (1, 0, 2), target - output = (0, 3): the gradient is largest at place 5.
+    # x = (1, 0, 2), target - output = (0, 3): the gradient is largest at index 5.
     progress, data, how = in_training(0, RigL())
-    layer = SparseLayer.from_keys([0, 4], [1, 5], [0, 0], n_in=3, n_out=2)
+    layer = SparseLayer.from_flat_indices([0, 4], [1, 5], [0, 0], n_in=3, n_out=2)
     X = np.array([[1, 0, 2]], np.float32)
     data = replace(
         data,

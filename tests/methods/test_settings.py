@@ -108,7 +108,9 @@ def test_a_context_has_one_stream_per_layer_and_update():
 
 def test_new_weights_are_drawn_as_the_method_says():
     weights = np.linspace(-1, 1, 24) * np.sqrt(3)  # a spread of about 1
-    layer = SparseLayer.from_keys(range(24), weights, np.zeros(2), n_in=24, n_out=2)
+    layer = SparseLayer.from_flat_indices(
+        range(24), weights, np.zeros(2), n_in=24, n_out=2
+    )
     for new_values, law in [
         ("normal", norm(0, 0.1)),
         ("he_uniform", uniform(-0.5, 1)),  # sqrt(6 / 24) = 0.5
@@ -124,7 +126,7 @@ def test_new_weights_are_drawn_as_the_method_says():
 
 def test_the_spread_of_weights_that_differ_little_is_not_rounded_away():
     near_zero, near_4096 = (
-        SparseLayer.from_keys([0, 1], [middle, middle + 2**-11], [0], 2, 1)
+        SparseLayer.from_flat_indices([0, 1], [middle, middle + 2**-11], [0], 2, 1)
         for middle in (0, 4096)  # both are float32 numbers, their mean is not
     )
     method = SET(new_values="layer_spread")

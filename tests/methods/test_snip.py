@@ -24,7 +24,7 @@ def test_snip_keeps_what_matters_most():
     )
     begin(progress, data, replace(how, method=SNIP()), [2])
     (layer,) = progress.network.layers
-    assert layer.keys.tolist() == [0, 1]
+    assert layer.flat_indices.tolist() == [0, 1]
     assert layer.weights.tolist() == [1, 1]  # as they were at first
     assert [len(m) for m in progress.optimizer.state[0].weights] == [2]
 
@@ -41,30 +41,32 @@ def test_snip_counts_the_penalty_in():
     )
     progress.optimizer.alpha = 0.1
     begin(progress, data, replace(how, method=SNIP()), [3])
-    assert progress.network.layers[0].keys.tolist() == [1, 3, 4]
+    assert progress.network.layers[0].flat_indices.tolist() == [1, 3, 4]
 
 
 def test_snip_over_all_layers_leaves_none_empty():
     progress, data, how = full_network([1, 2, 3, 4, 5, 6])
-    small = SparseLayer.from_keys(range(4), [0.1, 0.2, 0.3, 0.4], [0, 0], 2, 2)
+    small = SparseLayer.from_flat_indices(range(4), [0.1, 0.2, 0.3, 0.4], [0, 0], 2, 2)
     network = replace(progress.network, layers=[*progress.network.layers, small])
     ones = [np.ones(6, np.float32), np.ones(4, np.float32)]
     chosen = SNIP(scope="global").begin(network, ones, [3, 2], seed=0)
-    assert [places.tolist() for places in chosen] == [[2, 3, 4, 5], [3]]
+    assert [indices.tolist() for indices in chosen] == [[2, 3, 4, 5], [3]]
     chosen = SNIP().begin(network, ones, [3, 2], seed=0)
-    assert [places.tolist() for places in chosen] == [[3, 4, 5], [2, 3]]
+    assert [indices.tolist() for indices in chosen] == [[3, 4, 5], [2, 3]]
 
 
 def test_snip_over_all_layers_keeps_the_best_of_each_and_then_the_best():
-    two = [SparseLayer.from_keys([0, 1], w, [0], 2, 1) for w in ([10, 1], [9, 8])]
+    two = [
+        SparseLayer.from_flat_indices([0, 1], w, [0], 2, 1) for w in ([10, 1], [9, 8])
+    ]
     network = replace(full_network([1] * 6)[0].network, layers=two)
     ones = [np.ones(2, np.float32)] * 2
     chosen = SNIP(scope="global").begin(network, ones, [2, 1], seed=0)
-    assert [places.tolist() for places in chosen] == [[0], [0, 1]]  # 10, 9, then 8
+    assert [indices.tolist() for indices in chosen] == [[0], [0, 1]]  # 10, 9, then 8
 
 
 def test_snip_draws_lots_anew_in_each_layer():
-    layer = SparseLayer.from_keys(range(50), np.ones(50), np.zeros(5), 10, 5)
+    layer = SparseLayer.from_flat_indices(range(50), np.ones(50), np.zeros(5), 10, 5)
     network = replace(full_network([1] * 6)[0].network, layers=[layer, layer])
     ones = [np.ones(50, np.float32)] * 2
     first, second = SNIP().begin(network, ones, [25, 25], seed=0)

@@ -16,9 +16,11 @@ POINT = TrainingPoint(update=3, epoch=3, max_epochs=10)
 
 
 def layers():
-    """Two layers of 4 x 3 and 3 x 2 places, with 6 and 3 connections."""
-    first = SparseLayer.from_keys(range(0, 12, 2), range(1, 7), np.zeros(3), 4, 3)
-    second = SparseLayer.from_keys([0, 2, 4], [7, 8, 9], np.zeros(2), 3, 2)
+    """Two layers of 4 x 3 and 3 x 2 indices, with 6 and 3 connections."""
+    first = SparseLayer.from_flat_indices(
+        range(0, 12, 2), range(1, 7), np.zeros(3), 4, 3
+    )
+    second = SparseLayer.from_flat_indices([0, 2, 4], [7, 8, 9], np.zeros(2), 3, 2)
     return [first, second]
 
 
@@ -79,7 +81,7 @@ def test_a_budget_that_is_not_there_is_refused(budget, message):
 
 
 def test_a_layer_takes_no_more_than_it_has_room_for():
-    full = SparseLayer.from_keys(range(6), range(1, 7), np.zeros(2), 3, 2)
+    full = SparseLayer.from_flat_indices(range(6), range(1, 7), np.zeros(2), 3, 2)
     first = layers()[0]
 
     @dataclass(frozen=True)
@@ -118,5 +120,5 @@ def test_the_search_is_whoever_calls_own():
     assert asked == [(Similar("hebb", rows=0.5), [[6, 8, 10], [2, 4]], [2, 2])]
     assert [indices.tolist() for indices in update.grown] == [[1, 3], [1, 5]]
     assert update.n_random == [0, 0]
-    assert update.layers[0].keys.tolist() == [1, 3, 6, 8, 10]
-    assert update.layers[1].keys.tolist() == [1, 2, 4, 5]
+    assert update.layers[0].flat_indices.tolist() == [1, 3, 6, 8, 10]
+    assert update.layers[1].flat_indices.tolist() == [1, 2, 4, 5]

@@ -14,20 +14,22 @@ NONE = np.empty(0, np.int64)
 
 
 def layer():
-    return SparseLayer.from_keys([0, 3, 7], [0.5, -1, 2], [0, 0], n_in=4, n_out=2)
+    return SparseLayer.from_flat_indices(
+        [0, 3, 7], [0.5, -1, 2], [0, 0], n_in=4, n_out=2
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"keys": [3, 0, 7]}, "keys"),
-        ({"keys": [0, 0, 7]}, "keys"),
-        ({"keys": [-1, 3, 7]}, "keys"),
-        ({"keys": [0, 3, 8]}, "keys"),
-        ({"keys": [0.5, 3, 7]}, "keys"),
-        ({"keys": [0, 3, np.nan]}, "keys"),
-        ({"keys": ["a", "b", "c"]}, "keys"),
-        ({"keys": [0, 3]}, "keys"),
+        ({"flat_indices": [3, 0, 7]}, "flat_indices"),
+        ({"flat_indices": [0, 0, 7]}, "flat_indices"),
+        ({"flat_indices": [-1, 3, 7]}, "flat_indices"),
+        ({"flat_indices": [0, 3, 8]}, "flat_indices"),
+        ({"flat_indices": [0.5, 3, 7]}, "flat_indices"),
+        ({"flat_indices": [0, 3, np.nan]}, "flat_indices"),
+        ({"flat_indices": ["a", "b", "c"]}, "flat_indices"),
+        ({"flat_indices": [0, 3]}, "flat_indices"),
         ({"weights": [1, 2]}, "weights"),
         ({"bias": [0]}, "biases"),
         ({"n_in": 0}, "n_in"),
@@ -37,9 +39,9 @@ def layer():
     ],
 )
 def test_a_layer_that_is_none(change, named):
-    sound = {"keys": [0, 3, 7], "weights": [1, 2, 3], "bias": [0, 0]}
+    sound = {"flat_indices": [0, 3, 7], "weights": [1, 2, 3], "bias": [0, 0]}
     with pytest.raises((ValueError, TypeError), match=named):
-        SparseLayer.from_keys(**sound | {"n_in": 4, "n_out": 2} | change)
+        SparseLayer.from_flat_indices(**sound | {"n_in": 4, "n_out": 2} | change)
 
 
 BROKEN = {
@@ -94,14 +96,14 @@ def test_the_engine_does_not_follow_a_broken_layer(field, value):
 )
 def test_a_rewiring_that_cannot_be(dropped, grown, weights, named):
     before = layer()
-    places = (np.array(a) if a else NONE for a in (dropped, grown))
+    indices = (np.array(a) if a else NONE for a in (dropped, grown))
     with pytest.raises((ValueError, TypeError), match=named):
-        rewire(before, *places, np.array(weights, np.float64))
+        rewire(before, *indices, np.array(weights, np.float64))
     before.check()
-    assert before.keys.tolist() == [0, 3, 7]
+    assert before.flat_indices.tolist() == [0, 3, 7]
 
 
-def test_more_places_than_there_are():
+def test_more_indices_than_there_are():
     rng = np.random.default_rng(0)
     for n in (-1, 6, 10**12):
         with pytest.raises(ValueError, match=str(n)):

@@ -23,19 +23,19 @@ needs_proc = pytest.mark.skipif(
 # Checks that stand behind the checksums: none of them may be left out by the cases.
 DEEP_REASONS = (
     "tensor does not follow the one before",
-    "tensor has not as many bytes as its shape",
-    "not a cofire a key stands twice",
-    "not a whole cofire layer indptr must start at",
-    "not a whole cofire layer indptr must not decrease",
-    "not a whole cofire layer indptr must end at the number of indices",
-    "not a whole cofire layer indices must lie in",
-    "not a whole cofire layer indices must be sorted within each neuron",
-    "not a whole cofire layer indices must be unique within each neuron",
-    "not a whole cofire layer weights must be finite",
-    "not a whole cofire layer weights must be one per connection",
-    "not a whole cofire layer bias must be finite",
-    "not a whole cofire must not be negative",
-    "not a whole cofire unknown tensor",
+    "tensor does not have as many bytes as its shape",
+    "not a cofire a key occurs twice",
+    "not a valid cofire layer indptr must start at",
+    "not a valid cofire layer indptr must not decrease",
+    "not a valid cofire layer indptr must end at the number of indices",
+    "not a valid cofire layer indices must lie in",
+    "not a valid cofire layer indices must be sorted within each neuron",
+    "not a valid cofire layer indices must be unique within each neuron",
+    "not a valid cofire layer weights must be finite",
+    "not a valid cofire layer weights must be one per connection",
+    "not a valid cofire layer bias must be finite",
+    "not a valid cofire must not be negative",
+    "not a valid cofire unknown tensor",
 )
 
 

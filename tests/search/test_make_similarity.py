@@ -48,7 +48,7 @@ def test_a_recall_that_none_can_have_is_refused(recall):
 @pytest.mark.parametrize("tables", [0, -3])
 def test_no_tables_are_refused(tables):
     with pytest.raises(
-        ValueError, match=f"tables must be a whole number from 1 on, got {tables}"
+        ValueError, match=f"tables must be a whole number >= 1, got {tables}"
     ):
         Linear(tables=tables)
 
@@ -81,21 +81,21 @@ def test_an_estimator_is_cloned_saved_and_loaded_with_its_search(similarity, tmp
 
 def test_a_search_of_ones_own_is_used_but_cannot_be_saved(tmp_path):
     class Last(Similarity):
-        """The last free places."""
+        """The last free indices."""
 
         def find(self, search, rarity, factor):
-            places = [
+            indices = [
                 np.setdiff1d(np.arange(layer.n_in * layer.n_out), kept)[-n:]
                 for layer, kept, n in zip(
                     search.network.layers, search.kept, search.n_wanted, strict=True
                 )
             ]
-            return Found(places)
+            return Found(indices)
 
     how = {"method": "ctre_wo_random", "max_iter": 2}
     fitted = model(Last(), **how).fit(*many_rows(100))
     for layer in fitted.network_.layers:
-        assert layer.keys[-1] == layer.n_in * layer.n_out - 1
+        assert layer.flat_indices[-1] == layer.n_in * layer.n_out - 1
     assert fitted.history_[1]["recall"] is None
     with pytest.raises(ValueError, match="similarity: Last cannot be stored"):
         save(fitted, tmp_path / "model")

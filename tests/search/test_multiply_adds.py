@@ -13,13 +13,13 @@ pytestmark = pytest.mark.usefixtures("small_networks_are_screened")
 
 
 def always_firing(n_rows=1000, sizes=(12, 20, 9)):
-    """Every neuron fires in every row, and every place but the connections is free."""
+    """Every neuron fires in every row, and every index but the connections is free."""
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 2, size=(n_rows, sizes[0])).astype(np.float32)
     network = random_network(rng, sizes, densities=[0.3, 0.3], output="identity")
     for layer in network.layers:
         layer.weights[:], layer.bias[:] = np.abs(layer.weights), 1
-    kept, ids = [layer.keys for layer in network.layers], np.arange(n_rows)
+    kept, ids = [layer.flat_indices for layer in network.layers], np.arange(n_rows)
     rows, dense = engine.Rows(X), X.astype(np.float64)
     case = Case(network, rows, dense, ids, None, kept, [30, 20])
     case.targets = np.zeros((n_rows, sizes[-1]), np.float32)
@@ -58,7 +58,7 @@ def test_a_screened_search_counts_sketch_screen_and_race(n_threads):
     connections, n_neurons, n_pairs = parts_of(case)
     forward = 1000 * sum(connections)
     sketch, screen = 1000 * n_neurons, 256 * (n_neurons + n_pairs)
-    race = 1000 * (n_neurons + n_pairs - sum(connections))  # all free places
+    race = 1000 * (n_neurons + n_pairs - sum(connections))  # all free indices
     found = find(case, Screened(recall=1.0), n_threads=n_threads)
     assert found.multiply_adds == 2 * forward + sketch + screen + race
 

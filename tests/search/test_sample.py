@@ -19,7 +19,7 @@ from helpers import naive
 from helpers.engine_cases import examples
 from helpers.search_cases import KINDS
 from helpers.similarity_cases import (
-    assert_places,
+    assert_indices,
     assert_same_found,
     deck_of,
     find,
@@ -56,8 +56,8 @@ def test_a_copy_in_tiles_holds_the_same_whole_numbers(seed, kind, n_rows, n_feat
     order = rng.permutation(len(X))[:n_rows]
     copy = rows.tiles(order)
     assert len(copy) == n_rows
-    keys, n = np.arange(n_features) * (n_features + 1), n_features
-    layer = SparseLayer.from_keys(keys, np.ones(n), np.zeros(n), n, n)
+    indices, n = np.arange(n_features) * (n_features + 1), n_features
+    layer = SparseLayer.from_flat_indices(indices, np.ones(n), np.zeros(n), n, n)
     network = SparseNetwork([layer], "relu", "identity")
     np.testing.assert_array_equal(engine.predict(network, copy), X[order])
     any_order = rng.permutation(n_rows)
@@ -73,8 +73,8 @@ def test_a_copy_in_tiles_is_as_exact_as_is_said_and_zeros_stay_zeros():
     X[:, 0], X[:, 1], X[:, 2] = 0, 1990.3, -1e-30
     X[0, 3] = 1e30
     X = X.astype(np.float32)
-    keys = np.arange(40) * 41
-    layer = SparseLayer.from_keys(keys, np.ones(40), np.zeros(40), 40, 40)
+    indices = np.arange(40) * 41
+    layer = SparseLayer.from_flat_indices(indices, np.ones(40), np.zeros(40), 40, 40)
     network = SparseNetwork([layer], "relu", "identity")
     copy = engine.predict(network, engine.Rows(X).tiles(np.arange(300)))
     extent = np.maximum(X.max(axis=0), 0) - np.minimum(X.min(axis=0), 0)
@@ -121,8 +121,10 @@ def test_a_search_of_a_deck_has_the_recall_that_is_asked_for(recall):
     deck = deck_of(case)
     for epoch in range(12):
         found = find(case, Screened(recall), epoch=epoch, deck=lambda: deck)
-        assert_places(case, found.places)
-        truth.append(np.average(true_recall(case, found.places), weights=case.n_wanted))
+        assert_indices(case, found.indices)
+        truth.append(
+            np.average(true_recall(case, found.indices), weights=case.n_wanted)
+        )
         told.append(np.average(found.recall, weights=case.n_wanted))
     assert np.mean(truth) >= recall
     assert np.mean(told) == pytest.approx(np.mean(truth), abs=0.5 * (1 - recall))
@@ -134,7 +136,7 @@ def test_a_search_of_a_deck_is_the_same_for_any_number_of_threads(n_rows):
     alone = with_deck(case, "screened")
     for n_threads in (2, 3):
         assert_same_found(with_deck(case, "screened", n_threads=n_threads), alone)
-    assert min(true_recall(case, alone.places)) > 0.95
+    assert min(true_recall(case, alone.indices)) > 0.95
 
 
 def test_a_recall_of_1_looks_at_the_rows_themselves():
@@ -143,7 +145,7 @@ def test_a_recall_of_1_looks_at_the_rows_themselves():
 
     case = lifelike(3000)
     found = find(case, Screened(recall=1.0), deck=refuse)
-    assert min(true_recall(case, found.places)) > 0.999
+    assert min(true_recall(case, found.indices)) > 0.999
     with pytest.raises(AssertionError, match="a deck"):
         find(case, Screened(recall=0.999), deck=refuse)
 

@@ -5,7 +5,7 @@ import pytest
 from cofire import engine
 from cofire.search import screened
 from helpers.estimator_cases import same_training
-from helpers.search_cases import assert_same_places
+from helpers.search_cases import assert_same_indices
 from helpers.similarity_cases import find, lifelike, many_rows, model
 
 
@@ -33,7 +33,7 @@ def test_a_search_of_few_products_is_exact_and_of_one_row_more_is_screened(searc
     found = find(case, "screened", factor=[64, 64], **few)
     find(case, "screened", **more)
     assert searches == ["best_pairs", "screened_pairs"]
-    assert_same_places(found.places, find(case, "exact", **few).places)
+    assert_same_indices(found.indices, find(case, "exact", **few).indices)
     assert found.recall == [1.0, 1.0]
     assert found.factor == [screened.FIRST_FACTOR] * 2
 

@@ -1,4 +1,4 @@
-"""What every search promises: enough free places, and the same ones again."""
+"""What every search promises: enough free indices, and the same ones again."""
 
 import copy
 import subprocess
@@ -13,10 +13,10 @@ from cofire.search import Screened, screened
 from helpers import processes, simd
 from helpers.engine_cases import examples, random_network
 from helpers.estimator_cases import network_bits, same
-from helpers.search_cases import Case, assert_same_places
-from helpers.search_programs import places
+from helpers.search_cases import Case, assert_same_indices
+from helpers.search_programs import indices
 from helpers.similarity_cases import (
-    assert_places,
+    assert_indices,
     assert_same_found,
     find,
     lifelike,
@@ -36,10 +36,10 @@ pytestmark = pytest.mark.usefixtures("small_networks_are_screened")
     n_threads=st.sampled_from([1, 2, 3, 8]),
     **of_all_kinds,
 )
-def test_as_many_free_places_as_wanted_are_found(mode, seed, n_threads, **how):
+def test_as_many_free_indices_as_wanted_are_found(mode, seed, n_threads, **how):
     case = Case.random(seed, **how)
     found = find(case, mode, n_threads=n_threads)
-    assert_places(case, found.places)
+    assert_indices(case, found.indices)
     if mode == "screened":
         n_layers = len(case.n_wanted)
         assert len(found.recall) == len(found.factor) == n_layers
@@ -51,10 +51,10 @@ def test_as_many_free_places_as_wanted_are_found(mode, seed, n_threads, **how):
 
 @of_every_mode
 @pytest.mark.parametrize("n_rows", [100, 700])
-def test_all_free_places_are_found_where_all_are_wanted(mode, n_rows):
+def test_all_free_indices_are_found_where_all_are_wanted(mode, n_rows):
     case = Case.random(1, sizes=(9, 40, 30, 5), n_rows=n_rows, wish=1.0)
     for layer, kept, found in zip(
-        case.network.layers, case.kept, find(case, mode).places, strict=True
+        case.network.layers, case.kept, find(case, mode).indices, strict=True
     ):
         free = np.setdiff1d(np.arange(layer.n_in * layer.n_out), kept)
         np.testing.assert_array_equal(found, free)
@@ -65,7 +65,7 @@ def test_a_layer_of_which_nothing_is_wanted_is_left_out(mode):
     case = lifelike(700)
     case = replace(case, n_wanted=[0, case.n_wanted[1]])
     found = find(case, mode)
-    assert_places(case, found.places)
+    assert_indices(case, found.indices)
     if mode == "screened":
         assert found.recall[0] == 1 and found.factor[0] == screened.FIRST_FACTOR
 
@@ -105,7 +105,7 @@ def test_the_reported_recall_is_the_same_to_the_bit_for_any_number_of_threads():
     first = find(case, Screened(recall=0.9))
     for n_threads in [8] * 20:
         found = find(case, Screened(recall=0.9), n_threads=n_threads)
-        assert_same_places(found.places, first.places)
+        assert_same_indices(found.indices, first.indices)
         assert found.recall == first.recall
 
 
@@ -116,10 +116,10 @@ def test_among_equals_seed_and_epoch_decide(mode, n_rows):
     X = np.ones((n_rows, 60), np.float32)
     case = one_layer(np.arange(60) * 61, 1.0, X, 60, n_wanted=[90])
     found = [
-        find(case, mode, **how).places[0]
+        find(case, mode, **how).indices[0]
         for how in ({}, {"seed": 1}, {"epoch": 99}, {"seed": 1, "epoch": 99})
     ]
-    assert len({places.tobytes() for places in found}) == 4
+    assert len({indices.tobytes() for indices in found}) == 4
 
 
 @of_every_mode
@@ -136,11 +136,11 @@ def test_nothing_is_changed(mode):
 def test_every_simd_level_finds_the_same_among_whole_numbers(level):
     simd.need(level)
     run = subprocess.run(
-        processes.program("search_programs", "places"),
+        processes.program("search_programs", "indices"),
         env=processes.environment(COFIRE_SIMD=level),
         capture_output=True,
         text=True,
     )
-    lines = list(places())
+    lines = list(indices())
     assert len(lines) == 16
     assert run.stdout.splitlines() == lines, run.stderr

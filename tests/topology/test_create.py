@@ -49,10 +49,10 @@ def test_a_huge_layer_costs_no_more_than_its_connections():
         tracemalloc.stop()
     layer = network.layers[0]
     assert layer.nnz == n
-    assert (np.diff(layer.keys) > 0).all()
-    assert peak < 6 * 8 * n  # six arrays of int64, where a full layer has 10**12 places
+    assert (np.diff(layer.flat_indices) > 0).all()
+    assert peak < 6 * 8 * n  # six arrays of int64; a full layer has 10**12 indices
     # Both ends of the layer are reached alike.
-    blocks = np.histogram(layer.keys, bins=10, range=(0, 10**12))[0]
+    blocks = np.histogram(layer.flat_indices, bins=10, range=(0, 10**12))[0]
     assert np.abs(blocks - n / 10).max() < 5 * np.sqrt(n / 10)
 
 
@@ -60,11 +60,11 @@ def test_a_nearly_full_layer_draws_what_is_missing():
     n = 999_990
     tracemalloc.start()
     try:
-        places = distinct(10**6, n, np.random.default_rng(0))
+        indices = distinct(10**6, n, np.random.default_rng(0))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(np.unique(places)) == n
+    assert len(np.unique(indices)) == n
     assert peak < 2 * 8 * n
 
 
@@ -72,15 +72,17 @@ def test_the_seed_decides_everything():
     sizes, counts = [30, 20, 10], [60, 40]
     one, same, other = (create(sizes, counts, seed=seed) for seed in (1, 1, 2))
     for a, b, c in zip(one.layers, same.layers, other.layers, strict=True):
-        assert np.array_equal(a.keys, b.keys)
+        assert np.array_equal(a.flat_indices, b.flat_indices)
         assert np.array_equal(a.weights, b.weights)
-        assert not np.array_equal(a.keys, c.keys)
+        assert not np.array_equal(a.flat_indices, c.flat_indices)
         assert not np.array_equal(a.weights, c.weights)
 
 
 def test_layers_of_one_shape_differ():
     network = create([20, 20, 20], [80, 80])
-    assert not np.array_equal(network.layers[0].keys, network.layers[1].keys)
+    assert not np.array_equal(
+        network.layers[0].flat_indices, network.layers[1].flat_indices
+    )
     assert not np.array_equal(network.layers[0].weights, network.layers[1].weights)
 
 
@@ -121,7 +123,7 @@ def test_an_unknown_init_is_named():
         create([3, 2], [4], init="gloro")
 
 
-def test_more_connections_than_places_are_refused():
+def test_more_connections_than_indices_are_refused():
     with pytest.raises(ValueError, match="out of 6"):
         create([3, 2], [7])
     with pytest.raises(ValueError, match="shorter"):

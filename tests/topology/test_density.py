@@ -52,21 +52,23 @@ def test_an_epsilon_meant_for_adam_is_explained():
 
 @given(sizes=some_sizes, density=st.floats(0, 1, exclude_min=True))
 def test_a_density_is_met_to_the_connection(sizes, density):
-    places = [a * b for a, b in zip(sizes, sizes[1:], strict=False)]
-    total = round(density * sum(places))
-    assume(total >= len(places))
+    possible = [a * b for a, b in zip(sizes, sizes[1:], strict=False)]
+    total = round(density * sum(possible))
+    assume(total >= len(possible))
 
     counts = counts_for_density(sizes, density)
 
     assert sum(counts) == total
-    assert all(1 <= n <= most for n, most in zip(counts, places, strict=True))
+    assert all(1 <= n <= most for n, most in zip(counts, possible, strict=True))
 
 
 @given(sizes=some_sizes, density=st.floats(0, 1, exclude_min=True))
 def test_a_density_is_shared_as_one_epsilon_would(sizes, density):
     widths = [a + b for a, b in zip(sizes, sizes[1:], strict=False)]
-    places = [a * b for a, b in zip(sizes, sizes[1:], strict=False)]
-    assume(round(density * sum(places)) >= sum(widths))  # so epsilon >= 1: none lifted
+    possible = [a * b for a, b in zip(sizes, sizes[1:], strict=False)]
+    assume(
+        round(density * sum(possible)) >= sum(widths)
+    )  # so epsilon >= 1: none lifted
 
     counts = counts_for_density(sizes, density)
     epsilons = [n / width for n, width in zip(counts, widths, strict=True)]
@@ -74,7 +76,7 @@ def test_a_density_is_shared_as_one_epsilon_would(sizes, density):
     # Whoever is not full lies within one connection of the common epsilon, and
     # nobody has more than that.
     common = max(epsilons)
-    for n, most, width in zip(counts, places, widths, strict=True):
+    for n, most, width in zip(counts, possible, widths, strict=True):
         assert n == most or n >= (common - 1 / min(widths)) * width - 1
 
 

@@ -11,9 +11,9 @@ from helpers.strategies import layers
 
 @st.composite
 def rewirings(draw):
-    """Draw a layer, connections of it to drop, and free places to grow, unordered."""
+    """Draw a layer, connections of it to drop, and free indices to grow, unordered."""
     layer = draw(layers(min_nnz=1))
-    active = sorted(naive.places(layer))
+    active = sorted(naive.flat_indices(layer))
     dropped = draw(st.lists(st.sampled_from(active), unique=True))
     free = set(range(layer.n_in * layer.n_out)) - set(active) | set(dropped)
     some = st.lists(st.sampled_from(sorted(free)), unique=True) if free else st.just([])
@@ -29,10 +29,10 @@ def test_rewire_equals_the_dictionary(rewiring, returning):
     after, origin = rewire(layer, dropped, grown, new_weights, returning=returning)
 
     after.check()
-    places, weights, origins = naive.rewire(
+    indices, weights, origins = naive.rewire(
         layer, dropped, grown, new_weights, returning
     )
-    assert after.keys.tolist() == places
+    assert after.flat_indices.tolist() == indices
     assert after.weights.tolist() == weights
     assert origin.tolist() == origins
     assert origin.dtype == np.int64
@@ -41,13 +41,13 @@ def test_rewire_equals_the_dictionary(rewiring, returning):
 @given(layer=layers())
 def test_everything_can_go_and_come_back(layer):
     nothing = np.empty(0, np.int64)
-    empty, origin = rewire(layer, layer.keys, nothing, np.empty(0))
+    empty, origin = rewire(layer, layer.flat_indices, nothing, np.empty(0))
     empty.check()
     assert (empty.nnz, len(origin)) == (0, 0)
 
-    again, origin = rewire(empty, nothing, layer.keys, layer.weights)
+    again, origin = rewire(empty, nothing, layer.flat_indices, layer.weights)
     again.check()
-    assert np.array_equal(again.keys, layer.keys)
+    assert np.array_equal(again.flat_indices, layer.flat_indices)
     assert np.array_equal(again.weights, layer.weights)
     assert (origin == -1).all()
 
@@ -63,14 +63,14 @@ def test_rewire_shares_the_bias_and_leaves_its_arguments_alone(rewiring):
         assert np.array_equal(getattr(layer, name), getattr(before, name))
 
 
-def test_a_place_that_returns_is_fresh_or_kept():
-    layer = SparseLayer.from_keys([0, 2], [0.5, 5], [0, 0], n_in=2, n_out=2)
-    place = np.array([0])
+def test_a_connection_that_returns_is_fresh_or_kept():
+    layer = SparseLayer.from_flat_indices([0, 2], [0.5, 5], [0, 0], n_in=2, n_out=2)
+    index = np.array([0])
 
-    fresh, origin = rewire(layer, place, place, np.array([9.0]))
+    fresh, origin = rewire(layer, index, index, np.array([9.0]))
     assert (fresh.weights.tolist(), origin.tolist()) == ([9, 5], [-1, 1])
 
-    kept, origin = rewire(layer, place, place, np.array([9.0]), returning="kept")
+    kept, origin = rewire(layer, index, index, np.array([9.0]), returning="kept")
     assert (kept.weights.tolist(), origin.tolist()) == ([0.5, 5], [0, 1])
 
 
@@ -94,14 +94,14 @@ def test_a_place_that_returns_is_fresh_or_kept():
     ],
 )
 def test_rewire_refuses(dropped, grown, n_weights, message):
-    layer = SparseLayer.from_keys([0, 2], [1, 5], [0, 0], n_in=2, n_out=2)
+    layer = SparseLayer.from_flat_indices([0, 2], [1, 5], [0, 0], n_in=2, n_out=2)
     dropped, grown = np.array(dropped, np.int64), np.array(grown, np.int64)
     with pytest.raises(ValueError, match=message):
         rewire(layer, dropped, grown, np.zeros(n_weights))
 
 
 def test_rewire_refuses_an_unknown_way_to_return():
-    layer = SparseLayer.from_keys([0], [1], [0], n_in=2, n_out=1)
+    layer = SparseLayer.from_flat_indices([0], [1], [0], n_in=2, n_out=1)
     nothing = np.empty(0, np.int64)
     with pytest.raises(ValueError, match="unknown returning 'keep'.*'kept'"):
         rewire(layer, nothing, nothing, np.empty(0), returning="keep")

@@ -27,15 +27,15 @@ def test_smallest_magnitude_takes_n_and_leaves_nothing_smaller(data, layer, seed
     assert chosen.dtype == np.int64
     assert len(chosen) == n
     assert (np.diff(chosen) > 0).all()
-    assert set(chosen.tolist()) <= naive.places(layer)
+    assert set(chosen.tolist()) <= naive.flat_indices(layer)
     magnitude = np.abs(naive.to_dense(layer)).ravel()
-    left = sorted(naive.places(layer) - set(chosen.tolist()))
+    left = sorted(naive.flat_indices(layer) - set(chosen.tolist()))
     if n and left:
         assert magnitude[chosen].max() <= magnitude[left].min()
 
 
 def test_smallest_magnitude_breaks_ties_evenly():
-    layer = SparseLayer.from_keys(
+    layer = SparseLayer.from_flat_indices(
         range(6), [0.1, -3, 1, -1, 1, -1], [0, 0], n_in=3, n_out=2
     )
     rng = np.random.default_rng(0)
@@ -47,17 +47,17 @@ def test_smallest_magnitude_breaks_ties_evenly():
 
 @pytest.mark.parametrize("n", [-1, 2])
 def test_smallest_magnitude_refuses_more_than_there_are_and_less_than_none(n):
-    layer = SparseLayer.from_keys([0], [1], [0], n_in=3, n_out=1)
+    layer = SparseLayer.from_flat_indices([0], [1], [0], n_in=3, n_out=1)
     with pytest.raises(ValueError, match=f"cannot choose {n} of 1"):
         smallest_magnitude(layer, n, np.random.default_rng(0))
 
 
 @given(data=st.data(), layer=layers(), seed=st.integers(0, 99))
-def test_random_absent_draws_n_of_the_allowed_places(data, layer, seed):
+def test_random_absent_draws_n_of_the_allowed_indices(data, layer, seed):
     every = set(range(layer.n_in * layer.n_out))
     also = data.draw(st.sets(st.sampled_from(sorted(every))))
     exclude = data.draw(st.sets(st.sampled_from(sorted(every))))
-    allowed = (every - naive.places(layer) | also) - exclude
+    allowed = (every - naive.flat_indices(layer) | also) - exclude
     n = data.draw(st.integers(0, len(allowed)))
 
     drawn = random_absent(
@@ -75,7 +75,7 @@ def test_random_absent_draws_n_of_the_allowed_places(data, layer, seed):
 
 
 def test_random_absent_is_uniform():
-    layer = SparseLayer.from_keys([0, 2, 3, 8], np.ones(4), np.zeros(3), 3, 3)
+    layer = SparseLayer.from_flat_indices([0, 2, 3, 8], np.ones(4), np.zeros(3), 3, 3)
     also, exclude = np.array([2]), np.array([5])
     rng = np.random.default_rng(0)
     counts = dict.fromkeys(itertools.combinations((1, 2, 4, 6, 7), 2), 0)
@@ -90,7 +90,7 @@ def test_random_absent_can_fill_a_layer_but_not_more(layer, seed):
     n_free = layer.n_in * layer.n_out - layer.nnz
     drawn = random_absent(layer, n_free, np.random.default_rng(seed))
     every = set(range(layer.n_in * layer.n_out))
-    assert set(drawn.tolist()) == every - naive.places(layer)
+    assert set(drawn.tolist()) == every - naive.flat_indices(layer)
     with pytest.raises(ValueError, match=f"only {n_free} indices are free"):
         random_absent(layer, n_free + 1, np.random.default_rng(seed))
 
@@ -106,26 +106,26 @@ def test_random_absent_of_a_huge_layer_costs_no_more_than_its_connections():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert len(np.union1d(drawn, layer.keys)) == 2 * n
+    assert len(np.union1d(drawn, layer.flat_indices)) == 2 * n
     assert drawn.max() > 0.99 * 10**12
-    # Ten arrays of int64; the keys of 10**6 rows are counted too.
+    # Ten arrays of int64; the indices of 10**6 rows are counted too.
     assert peak < 10 * 8 * n + 2 * 8 * 10**6
 
 
 @given(layer=layers(), data=st.data())
 def test_first_absent_counts_input_by_input(layer, data):
-    n_places = layer.n_in * layer.n_out
-    also = data.draw(st.sets(st.sampled_from(layer.keys.tolist() or [0])))
-    also = np.array(sorted(also & naive.places(layer)), np.int64)
+    n_possible = layer.n_in * layer.n_out
+    also = data.draw(st.sets(st.sampled_from(layer.flat_indices.tolist() or [0])))
+    also = np.array(sorted(also & naive.flat_indices(layer)), np.int64)
     free = [
         o * layer.n_in + i
         for i in range(layer.n_in)
         for o in range(layer.n_out)
-        if o * layer.n_in + i not in naive.places(layer) - set(also.tolist())
+        if o * layer.n_in + i not in naive.flat_indices(layer) - set(also.tolist())
     ]
     n = data.draw(st.integers(0, len(free)))
     assert first_absent(layer, n, also=also).tolist() == sorted(free[:n])
-    assert len(first_absent(layer, n_places - layer.nnz)) == n_places - layer.nnz
+    assert len(first_absent(layer, n_possible - layer.nnz)) == n_possible - layer.nnz
 
 
 @given(

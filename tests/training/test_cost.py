@@ -10,9 +10,9 @@ from cofire.training.cost import receipt
 from helpers.estimator_cases import classes, small
 
 
-def layer(keys, n_in, n_out):
-    return SparseLayer.from_keys(
-        keys, np.ones(len(keys)), np.zeros(n_out), n_in=n_in, n_out=n_out
+def layer(indices, n_in, n_out):
+    return SparseLayer.from_flat_indices(
+        indices, np.ones(len(indices)), np.zeros(n_out), n_in=n_in, n_out=n_out
     )
 
 
@@ -78,7 +78,7 @@ def test_the_receipt_of_a_fit_counted_by_hand():
     X, y = classes(n_features=12, n_classes=3)
     model = small(hidden_layer_sizes=(8,), epsilon=2, n_jobs=2, max_iter=3).fit(X, y)
     paid = model.receipt_
-    # 2 * (12 + 8) = 40 of 96 places; 2 * (8 + 3) = 22 of 24.
+    # 2 * (12 + 8) = 40 of 96 indices; 2 * (8 + 3) = 22 of 24.
     assert (paid.connections, paid.dense_connections) == (62, 120)
     assert paid.connections == model.n_connections_
     assert paid.bytes == 62 * 8 + (9 + 4) * 8 + 11 * 4

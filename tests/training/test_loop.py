@@ -57,9 +57,9 @@ def test_rewiring_opens_the_epochs_that_the_method_says():
 
     class Watch(Callback):
         def on_epoch_end(self, progress, record):
-            topologies.append([layer.keys for layer in progress.network.layers])
+            topologies.append([layer.flat_indices for layer in progress.network.layers])
 
-    first = [layer.keys for layer in progress.network.layers]
+    first = [layer.flat_indices for layer in progress.network.layers]
     settings = replace(SETTINGS, method=Telling(epochs=(0, 1, 3)))
     train(progress, data, settings, [Watch()], n_epochs=5)
     changed = [

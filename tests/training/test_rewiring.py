@@ -56,16 +56,22 @@ def test_moments_stay_with_their_connections(optimizer):
     assert record["replaced"] == [12, 6]
     assert record["random_share"] == [1 / 12, 1 / 6]
     for i, (old, new) in enumerate(zip(before, progress.network.layers, strict=True)):
-        kept = np.isin(new.keys, old.keys)
-        assert np.array_equal(new.keys[kept], old.keys[record["replaced"][i] :])
+        kept = np.isin(new.flat_indices, old.flat_indices)
+        assert np.array_equal(
+            new.flat_indices[kept], old.flat_indices[record["replaced"][i] :]
+        )
         assert np.array_equal(new.weights[kept], old.weights[record["replaced"][i] :])
         for k, moment in enumerate(progress.optimizer.state[i].weights):
-            number = np.flatnonzero(np.isin(old.keys, new.keys[kept])) + 1 + 1000 * k
+            number = (
+                np.flatnonzero(np.isin(old.flat_indices, new.flat_indices[kept]))
+                + 1
+                + 1000 * k
+            )
             assert np.array_equal(moment[kept], number)
             assert not moment[~kept].any()
 
 
-def test_no_more_is_replaced_than_there_are_places_to_go_to():
+def test_no_more_is_replaced_than_there_are_indices_to_go_to():
     progress, data = begin(counts=(118, 30))  # of 120 and of 30
     train(progress, data, SETTINGS, n_epochs=2)
     assert progress.history[1]["replaced"] == [2, 0]

@@ -22,7 +22,7 @@ REWIRING = sorted(name for name in METHODS if METHODS[name]().rewires(AT_1))
 
 
 class Programs(RuleBasedStateMachine):
-    """`memory` holds per layer what must be there: place -> (weight, momentum)."""
+    """`memory` holds per layer what must be there: index -> (weight, momentum)."""
 
     @initialize(seed=st.integers(0, 2**31 - 1))
     def begin(self, seed):
@@ -37,7 +37,7 @@ class Programs(RuleBasedStateMachine):
     def seen(self, i):
         momentum = self.progress.optimizer.state[i].weights[0]
         values = zip(self.layers[i].weights.tolist(), momentum.tolist(), strict=True)
-        return dict(zip(self.layers[i].keys.tolist(), values, strict=True))
+        return dict(zip(self.layers[i].flat_indices.tolist(), values, strict=True))
 
     @rule()
     def train(self):
@@ -66,14 +66,18 @@ class Programs(RuleBasedStateMachine):
         rewiring = rewire_network(self.progress, self.data, self.settings)
         for i, memory in enumerate(self.memory):
             n_before, gone = len(memory), rewiring.dropped[i].tolist()
-            dropped = {place: memory.pop(place) for place in gone}
+            dropped = {index: memory.pop(index) for index in gone}
             new = dict(
-                zip(self.layers[i].keys.tolist(), self.layers[i].weights, strict=True)
+                zip(
+                    self.layers[i].flat_indices.tolist(),
+                    self.layers[i].weights,
+                    strict=True,
+                )
             )
-            for place in rewiring.grown[i].tolist():
-                assert place not in memory
-                back = place in dropped and returning == "kept"
-                memory[place] = dropped[place] if back else (float(new[place]), 0.0)
+            for index in rewiring.grown[i].tolist():
+                assert index not in memory
+                back = index in dropped and returning == "kept"
+                memory[index] = dropped[index] if back else (float(new[index]), 0.0)
             if method.shrinks and i < len(self.memory) - 1:
                 assert len(memory) <= n_before
             else:
@@ -81,7 +85,7 @@ class Programs(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def edit(self, data):
-        """Any connections go, any free places come: the counts may change."""
+        """Any connections go, any free indices come: the counts may change."""
         i = data.draw(st.sampled_from(range(len(self.layers))))
         layer, memory = self.layers[i], self.memory[i]
         everywhere = range(layer.n_in * layer.n_out)
@@ -101,10 +105,10 @@ class Programs(RuleBasedStateMachine):
         origins[i] = origin
         optimizer = self.progress.optimizer
         optimizer.state = optimizer.followed(origins)
-        dropped = {place: memory.pop(place) for place in gone}
-        for place, weight in zip(come, weights.tolist(), strict=True):
-            back = place in dropped and returning == "kept"
-            memory[place] = dropped[place] if back else (weight, 0.0)
+        dropped = {index: memory.pop(index) for index in gone}
+        for index, weight in zip(come, weights.tolist(), strict=True):
+            back = index in dropped and returning == "kept"
+            memory[index] = dropped[index] if back else (weight, 0.0)
 
     @invariant()
     def the_topology_is_as_remembered(self):

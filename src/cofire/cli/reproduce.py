@@ -96,7 +96,7 @@ def reproduce(
 
 
 def _wanted(given: Mapping[str, Any]) -> "tuple[list[Item], Choice]":
-    """Return the items that were named, and which of their runs; unknown names end."""
+    """Return the items that were named, and which of their runs; exit if unknown."""
     from cofire.lab.paper import ITEMS, Choice, item_named
 
     def chosen(name: str) -> tuple[Any, ...] | None:

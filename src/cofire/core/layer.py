@@ -17,7 +17,7 @@ class SparseLayer:
     float32. The fields are frozen, the arrays are not: the engine trains in place.
     A connection from input i to output o has the flat index o * n_in + i.
 
-    >>> layer = SparseLayer.from_keys([1, 3, 5], [0.5, 1, 2], [0, 0], n_in=3, n_out=2)
+    >>> layer = SparseLayer.from_flat_indices([1, 3, 5], [0.5, 1, 2], [0, 0], 3, 2)
     >>> layer.to_scipy().toarray()
     array([[0. , 0.5, 0. ],
            [1. , 0. , 2. ]], dtype=float32)
@@ -30,37 +30,42 @@ class SparseLayer:
     n_in: int
 
     @classmethod
-    def from_keys(
+    def from_flat_indices(
         cls,
-        keys: np.ndarray,
+        flat_indices: np.ndarray,
         weights: np.ndarray,
         bias: np.ndarray,
         n_in: int,
         n_out: int,
     ) -> "SparseLayer":
         """Build a layer from its strictly ascending flat indices and their weights."""
-        keys = np.asarray(keys)
-        if keys.size and keys.dtype.kind not in "iu":
-            raise TypeError(f"keys must be whole numbers, got {keys.dtype}")
+        flat_indices = np.asarray(flat_indices)
+        if flat_indices.size and flat_indices.dtype.kind not in "iu":
+            raise TypeError(
+                f"flat_indices must be whole numbers, got {flat_indices.dtype}"
+            )
         if not 1 <= n_in < 2**31 or n_out < 1:
             raise ValueError(
                 f"n_in must lie in [1, 2**31), n_out above 0, got {n_in} and {n_out}"
             )
-        keys = keys.astype(np.int64, copy=False)
+        flat_indices = flat_indices.astype(np.int64, copy=False)
         weights = np.ascontiguousarray(weights, dtype=np.float32)
         bias = np.ascontiguousarray(bias, dtype=np.float32)
-        if (keys[1:] <= keys[:-1]).any():
-            raise ValueError("keys must be strictly ascending")
-        if len(keys) and not 0 <= keys[0] <= keys[-1] < n_in * n_out:
-            raise ValueError(f"keys must lie in [0, {n_in * n_out})")
-        if weights.shape != keys.shape or bias.shape != (n_out,):
+        if (flat_indices[1:] <= flat_indices[:-1]).any():
+            raise ValueError("flat_indices must be strictly ascending")
+        if (
+            len(flat_indices)
+            and not 0 <= flat_indices[0] <= flat_indices[-1] < n_in * n_out
+        ):
+            raise ValueError(f"flat_indices must lie in [0, {n_in * n_out})")
+        if weights.shape != flat_indices.shape or bias.shape != (n_out,):
             raise ValueError(
-                f"{len(keys)} keys and {n_out} neurons need as many weights and "
-                f"biases, got shapes {weights.shape} and {bias.shape}"
+                f"{len(flat_indices)} flat_indices and {n_out} neurons need as many "
+                f"weights and biases, got shapes {weights.shape} and {bias.shape}"
             )
         row_starts = np.arange(n_out + 1, dtype=np.int64) * n_in
-        indptr = np.searchsorted(keys, row_starts).astype(np.int64)
-        indices = (keys % n_in).astype(np.int32)
+        indptr = np.searchsorted(flat_indices, row_starts).astype(np.int64)
+        indices = (flat_indices % n_in).astype(np.int32)
         return cls(indptr, indices, weights, bias, int(n_in))
 
     @property
@@ -89,12 +94,12 @@ class SparseLayer:
         return np.repeat(np.arange(self.n_out, dtype=np.int64), np.diff(self.indptr))
 
     @property
-    def keys(self) -> np.ndarray:
+    def flat_indices(self) -> np.ndarray:
         """Flat index of each connection, ascending: (nnz) int64; not stored."""
-        keys = self.rows
-        keys *= self.n_in
-        keys += self.indices
-        return keys
+        flat = self.rows
+        flat *= self.n_in
+        flat += self.indices
+        return flat
 
     def copy(self) -> "SparseLayer":
         """Return a layer that shares no array with this one."""
@@ -134,10 +139,12 @@ class SparseLayer:
         yield len(self.bias) != self.n_out, "bias must be one per output neuron"
         outside = (indices < 0) | (indices >= self.n_in)
         yield outside.any(), f"indices must lie in [0, n_in = {self.n_in})"
-        # A byte per connection: `keys` would take more memory than the layer has.
+        # A byte per connection: `flat_indices` would need more memory than the layer.
         first = indptr[(indptr > 0) & (indptr < len(indices))]
         falls = indices[1:] < indices[:-1]
-        falls[first - 1] = False  # a neuron's first is not compared with another's last
+        falls[first - 1] = (
+            False  # a neuron's first input is not compared with the last of another
+        )
         yield falls.any(), "indices must be sorted within each neuron"
         repeats = indices[1:] == indices[:-1]
         repeats[first - 1] = False

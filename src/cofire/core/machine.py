@@ -1,10 +1,10 @@
-"""What this machine has: cores, threads, memory."""
+"""The resources of this machine: cores, threads, memory."""
 
 import multiprocessing
 import os
 from collections.abc import Sequence
 
-MOST_THREADS = 1024  # more than any machine has cores: surely a mistake
+MOST_THREADS = 1024  # more than the cores of any machine: surely a mistake
 _PER_CONNECTION = 16  # its flat index while it is drawn, its index, its weight
 _PER_NEURON = 12  # a pointer to its first connection, its bias
 
@@ -36,7 +36,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def _inside_a_worker() -> bool:
-    """Whether several processes run already: in a joblib worker or a child process."""
+    """Whether this is a joblib worker or a child process: others may run too."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
@@ -45,10 +45,10 @@ def _inside_a_worker() -> bool:
 
 
 def check_memory(sizes: Sequence[int], counts: Sequence[int]) -> None:
-    """Raise a MemoryError if the arrays of a network cannot fit.
+    """Raise a MemoryError if the arrays of a network do not fit into memory.
 
-    Operating systems promise memory that they do not have, and kill a program that uses
-    it.
+    Without this check, the operating system may promise memory that it does not have
+    and kill the program when it is used.
 
     >>> check_memory([784, 1000, 10], [8000, 5000])
     """
@@ -56,13 +56,14 @@ def check_memory(sizes: Sequence[int], counts: Sequence[int]) -> None:
     if needed > (there := physical_memory()):
         raise MemoryError(
             f"hidden_layer_sizes, epsilon, density: a network of sizes "
-            f"{' x '.join(map(str, sizes))} with {sum(counts)} connections takes "
-            f"{needed / 2**30:.3g} GiB or more, this machine has {there / 2**30:.3g}."
+            f"{' x '.join(map(str, sizes))} with {sum(counts)} connections needs "
+            f"at least {needed / 2**30:.3g} GiB; this machine has "
+            f"{there / 2**30:.3g} GiB. Make it smaller or sparser."
         )
 
 
 def physical_memory() -> int:
-    """Bytes of this machine's memory; a very large number where it does not say."""
+    """Bytes of memory of this machine; a very large number if that is not known."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system

@@ -26,7 +26,7 @@ class LayerState:
 
 @dataclass
 class Optimizer:
-    """What all optimisers have: the learning rate, the decay, and their moments.
+    """What all optimisers have: a learning rate, weight decay, and moments.
 
     `alpha` is lambda in lambda / 2 * ||W||^2, over weights and not biases.
 
@@ -37,7 +37,7 @@ class Optimizer:
     kind: ClassVar[str]
     """Its name: the `solver` of the estimators."""
     n_moments: ClassVar[int]
-    """Arrays of numbers that it keeps beside each array of parameters."""
+    """Number of arrays that it keeps for each array of parameters."""
     non_negative_moments: ClassVar[tuple[int, ...]] = ()
     """Which of them are never negative."""
     parameters: ClassVar[dict[str, str]] = {
@@ -69,7 +69,7 @@ class Optimizer:
         return {name: getattr(self, name) for name in self.parameters}
 
     def start(self, network: SparseNetwork) -> None:
-        """Begin from rest: all moments zero."""
+        """Set all moments to zero."""
         self.steps_done = 0
         self.state = [
             LayerState(
@@ -80,13 +80,13 @@ class Optimizer:
         ]
 
     def at_rest(self, network: SparseNetwork) -> Self:
-        """Return an optimiser with the same settings that begins with this network."""
+        """Return an optimiser with the same settings, started for this network."""
         other = copy(self)
         other.start(network)
         return other
 
     def followed(self, origins: Sequence[np.ndarray]) -> list[LayerState]:
-        """Return the state after a rewiring; new connections start from rest."""
+        """Return the state after a rewiring; moments of new connections are zero."""
 
         def moved(moment: np.ndarray, origin: np.ndarray) -> np.ndarray:
             found, stayed = np.zeros(len(origin), np.float32), origin >= 0

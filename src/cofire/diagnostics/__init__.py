@@ -1,1 +1,1 @@
-"""Whether this installation works, and proofs of it."""
+"""Checks of this installation, and proofs that training is deterministic."""

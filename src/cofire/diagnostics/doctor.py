@@ -1,4 +1,4 @@
-"""doctor(): what is installed here, and a proof that training is deterministic here."""
+"""doctor(): what is installed, and proofs that training is deterministic here."""
 
 import platform
 import sys
@@ -18,12 +18,12 @@ OPTIONAL = ("matplotlib", "plotly", "pandas", "pyarrow", "pillow", "scikit-posth
 
 
 def doctor() -> dict[str, Any]:
-    """Look this installation over; `deterministic` says whether it passed.
+    """Check this installation; `deterministic` says whether it passed.
 
     Three small networks are trained with 1, 2, 3, 4, 7, 8 and 16 threads, saved and
-    loaded half-way, and in other processes (PYTHONHASHSEED, fork, spawn); each time all
+    loaded half-way, and in other processes (PYTHONHASHSEED, fork, spawn). Each time all
     their arrays are hashed: equal hashes mean equal bits. `known_answer` compares them
-    with those of every other x86-64 machine. Takes some ten seconds.
+    with those of every other x86-64 machine. Takes about ten seconds.
 
     >>> found = cofire.doctor()
     >>> found["deterministic"]

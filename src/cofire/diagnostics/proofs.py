@@ -1,7 +1,7 @@
-"""Proofs that the same training gives the same bits, made on the machine they run on.
+"""Proofs that the same training gives the same bits on this machine.
 
-Each proof trains the same three small networks in another way and hashes every array
-they have. `python -m cofire.diagnostics.proofs fork` (or spawn, or here) prints such a
+Each proof trains the same three small networks in a different way and hashes all their
+arrays. `python -m cofire.diagnostics.proofs fork` (or spawn, or here) prints such a
 hash.
 """
 
@@ -28,12 +28,12 @@ from cofire.saving import load
 THREADS = (1, 2, 3, 4, 7, 8, 16)
 HASH_SEEDS = (0, 4242)
 EPOCHS = 4
-PATIENCE = 120.0  # seconds until a process that says nothing is taken for stuck
+PATIENCE = 120.0  # seconds after which a process without output counts as stuck
 
-# What `train_all` gives on x86-64. Sums go by the width of the processor's vectors, so
-# each SIMD level has an answer of its own; compilers and NumPy's own SIMD code do not
-# change it (GCC 12 and Clang 14 agree). `python -m cofire.diagnostics.proofs here`
-# prints it, at the level that COFIRE_SIMD names.
+# What `train_all` gives on x86-64. The order of sums depends on the width of the
+# vectors, so each SIMD level has an answer of its own. Compilers and NumPy's own SIMD
+# code do not change it (GCC 12 and Clang 14 agree). It is printed by `python -m
+# cofire.diagnostics.proofs here`, at the level that COFIRE_SIMD names.
 KNOWN = {
     "baseline": "73d1b58b87044d8ee049fa642bf54340150246edd6595d353d05a618aeeafa16",
     "x86_64_v3": "a6e9e586ea6399935cb754483151ca702d0711476763b9a172d6481da03ad395",
@@ -43,18 +43,18 @@ KNOWN = {
 
 @dataclass(frozen=True)
 class Proof:
-    """A way to train, the hash of what came out, and whether it is the right one."""
+    """A way to train, the hash of the result, and whether it is the right one."""
 
     way: str
     sha256: str | None
     equal: bool | None
-    """None: it could not be tried here, `note` says why."""
+    """None: it could not be tried here; `note` says why."""
     note: str = ""
 
 
 def prove() -> list[Proof]:
-    """Train in every way there is; the first, with one thread, is the measure."""
-    # They start now and are asked last: what they do meanwhile keeps the machine busy.
+    """Train in every way; the first, with one thread, is the reference."""
+    # They run while the others train, which keeps the machine busy.
     processes = list(_start_processes())
     hashes = [(_threads(n), train_all(n)) for n in THREADS]
     hashes.append(("one epoch at a time, saved and loaded half-way", _train_in_parts()))
@@ -66,7 +66,7 @@ def prove() -> list[Proof]:
 def known_answer(found: str | None) -> str:
     """Compare with what x86-64 gives: "same", "differs" or "differs from x86-64".
 
-    The last is no fault: another architecture may round elsewhere.
+    The last is not an error: another architecture may round differently.
     """
     if found == KNOWN.get(engine.simd_level()):
         return "same"
@@ -105,8 +105,8 @@ def _data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _models(n_threads: int) -> list[Any]:
-    """Every loss but one, both solvers, and growth by chance, gradient and cosine."""
-    # Batches of 500 rows: enough tiles that every thread has a share.
+    """All losses but one, both solvers; growth at random, by gradient and by cosine."""
+    # Batches of 500 rows: enough tiles that every thread gets some.
     shared: dict[str, Any] = {
         "hidden_layer_sizes": (300, 300),
         "batch_size": 500,
@@ -153,19 +153,19 @@ def _threads(n: int) -> str:
 
 
 def _start_processes() -> Iterator[tuple[str, "subprocess.Popen[str] | str"]]:
-    """The processes by what they prove, or why there is none."""
+    """Start the processes; yield what each proves, and it or why it did not start."""
     for seed in HASH_SEEDS:
         yield f"PYTHONHASHSEED={seed}", _start("here", PYTHONHASHSEED=str(seed))
     for how in ("fork", "spawn"):
         has = how in multiprocessing.get_all_start_methods()
         yield (
             f"a process by {how}, after training with threads",
-            _start(how) if has else "this platform has no such thing",
+            _start(how) if has else "this platform does not have it",
         )
 
 
 def _start(how: str, **environment: str) -> "subprocess.Popen[str] | str":
-    # In an interpreter of its own: the caller's program is neither forked nor rerun.
+    # In a new interpreter, so that the caller's program is neither forked nor rerun.
     where = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     paths = os.pathsep.join(path for path in where if path)
     try:
@@ -191,7 +191,7 @@ def _ask(way: str, process: "subprocess.Popen[str] | str", right: str) -> Proof:
         process.communicate()
         return Proof(way, None, False, f"it did not end within {PATIENCE:.0f} s")
     if process.returncode != 0:
-        last = complaint.strip().splitlines()[-1:] or ["no word of why"]
+        last = complaint.strip().splitlines()[-1:] or ["it gave no reason"]
         return Proof(way, None, False, f"it ended with {process.returncode}: {last[0]}")
     return Proof(way, said.strip(), said.strip() == right)
 
@@ -202,7 +202,7 @@ def _train_in_process(how: str) -> str:
     # Threads before the fork: a child that waits for threads it does not have is stuck.
     train_all(2)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of fork beside threads
+        warnings.simplefilter("ignore", DeprecationWarning)  # of fork with threads
         with multiprocessing.get_context(how).Pool(1) as pool:
             return pool.apply(train_all, (2,))
 

@@ -1,4 +1,4 @@
-"""The arithmetic: check the arrays, then one native call. No method is known here."""
+"""The arithmetic: check the arrays, then one native call. It knows no methods."""
 
 import cofire.engine._native as _native
 from cofire.engine.augmentation import Augmentation

@@ -1,4 +1,4 @@
-"""Augmentation: images that training sees flipped and shifted, without a copy."""
+"""Augmentation: training on flipped and shifted images, without a copy of the data."""
 
 import math
 from dataclasses import KW_ONLY, dataclass
@@ -11,11 +11,11 @@ import numpy as np
 class Augmentation:
     """Flip and shift each training image at random, differently in every epoch.
 
-    It is flipped left-right with probability 1/2 and then moved by a random number of
-    pixels down or up and right or left, all equally likely; pixels that come in repeat
-    the edge. Only training sees this: validation, prediction, the search for similar
-    neurons and the gradients that RigL and SNIP use get the rows as they are. No image
-    is kept: a batch is made when it is needed.
+    An image is flipped left-right with probability 1/2 and then moved by a random
+    number of pixels down or up and right or left, all equally likely; pixels that come
+    in repeat the edge. This concerns training only: validation, prediction, the search
+    for similar neurons and the gradients that RigL and SNIP use get the rows as they
+    are. No image is kept: a batch is made when it is needed.
 
     height, width, channels: a row has height * width * channels features, in the order
     row, column, channel.

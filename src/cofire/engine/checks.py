@@ -1,4 +1,4 @@
-"""Checks of sparse matrices, whose arrays compiled code walks without further ones."""
+"""Checks of sparse matrices, whose arrays compiled code reads without checks."""
 
 from typing import Any
 
@@ -11,8 +11,8 @@ MOST_FEATURES = 2**31 - 1
 def check_sparse(X: Any) -> None:
     """Refuse a sparse matrix whose indices point outside its arrays.
 
-    SciPy checks a matrix when it is made, not when it is used: one that was changed
-    since would make compiled code, SciPy's own too, read beyond the end of an array.
+    SciPy checks a matrix when it is made, not when it is used. One that was changed
+    afterwards would make compiled code, SciPy's too, read beyond the end of an array.
 
     >>> import scipy.sparse
     >>> check_sparse(scipy.sparse.csr_array([[0.0, 1.0]]))
@@ -21,7 +21,7 @@ def check_sparse(X: Any) -> None:
         for axis, indices in enumerate(X.coords):
             _check_range(f"indices of axis {axis}", indices, X.shape[axis])
     if X.format not in ("csr", "csc", "bsr"):
-        return  # the other formats hold no indices, or are walked by Python
+        return  # the other formats have no indices, or are read by Python code
     n_major, n_minor = X.shape[::-1] if X.format == "csc" else X.shape
     if X.format == "bsr":
         n_major, n_minor = n_major // X.blocksize[0], n_minor // X.blocksize[1]

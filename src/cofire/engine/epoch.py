@@ -16,12 +16,12 @@ from cofire.errors import DivergenceError
 
 @dataclass(frozen=True)
 class EpochStats:
-    """The mean loss as the batches of an epoch saw it, and how many neurons fired."""
+    """The mean loss over the batches of an epoch, and how many neurons fired."""
 
     loss: float
     n_steps: int
     fired: list[int]
-    """Per hidden layer: fired for some row, and have a path to an output."""
+    """Per hidden layer: those that fired for some row and have a path to an output."""
 
 
 def train_epoch(
@@ -44,15 +44,15 @@ def train_epoch(
     """Train the network in place on the rows in `order`, batch after batch.
 
     `targets` are int32 class numbers (n_rows,) for a softmax output, else float32
-    (n_rows, n_out). With `augmentation` the rows, floats or bytes, are seen as it says,
+    (n_rows, n_out). With `augmentation` the rows, floats or bytes, are changed
     by random numbers of (`seed`, `epoch`, row); bytes are moved, then scaled by the
     feature they were moved to. Then each value is set to 0 with the probability
     `input_dropout`, by random numbers of (`seed`, `epoch`, row, feature), and the
     others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
     fraction of a class number that all classes get evenly; a sigmoid's target is moved
     by this fraction towards 1/2.
-    The same bits come out for any `n_threads`. A loss or weight that is not finite, or
-    an output that the trained network has for one of the rows, raises
+    The same bits come out for any `n_threads`. If the loss, a weight, or an output of
+    the trained network for one of the rows is not finite, this raises
     `DivergenceError` and leaves network and optimiser as they were before the epoch.
     """
     native_optimizer = _native.Optimizer(
@@ -82,7 +82,7 @@ def train_epoch(
             ),
             n_threads=n_threads,
         )
-    finally:  # also when interrupted: the steps taken count
+    finally:  # after an interrupt too, the steps taken count
         optimizer.steps_done = native_optimizer.steps_done
     if result.diverged_layer >= 0:
         raise DivergenceError(layer=result.diverged_layer)

@@ -10,7 +10,7 @@ from cofire.core.optimizers import LayerState
 def native_network(
     network: SparseNetwork, state: list[LayerState] | None = None
 ) -> Any:
-    """View a network, with the moments of an optimiser where it is to be trained."""
+    """View a network, with the moments of an optimiser if it is to be trained."""
     native = _native.Network(activation=network.activation, output=network.output)
     states = state or [LayerState([], [])] * len(network.layers)
     for layer, moments in zip(network.layers, states, strict=True):

@@ -14,7 +14,7 @@ TILE = 64
 
 
 class Rows:
-    """Samples as the engine reads them, copied only where the layout does not fit.
+    """Samples as the engine reads them, copied only if the layout does not fit.
 
     X is (n_rows, n_features): C-contiguous float32, uint8 (then value f of a row is
     ``scale[f] * byte + offset[f]``), or a SciPy sparse matrix in CSR format with

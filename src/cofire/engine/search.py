@@ -36,7 +36,7 @@ class Deck(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class PairSearch:
-    """Which pairs of neurons are searched, and by what.
+    """Which pairs of neurons are searched for, and by which score.
 
     A pair is given by its flat index in the layer, output * n_in + input. Per layer the
     `n_wanted` pairs with the highest score outside `kept` (ascending, int64) are
@@ -44,7 +44,7 @@ class PairSearch:
     (int64), sums weighted by `sample_weight` (float32, one per row of `rows`), the
     score is
 
-    - "cosine": |a . b| / (|a| |b|), 0 where one never fires, to multiples of 2**-16;
+    - "cosine": |a . b| / (|a| |b|), 0 if one never fires, to multiples of 2**-16;
     - "pearson": the same of a and b less their means, the correlation's magnitude;
     - "lowest_cosine": the cosine, lowest first;
     - "hebb": |a . b|, to 17 significant binary digits, as the rest;
@@ -53,7 +53,7 @@ class PairSearch:
     - "gradient": |a . d| with d the gradient of the loss at the output neuron before
       its activation function, that is |gradient| of the weight; it needs `targets`.
 
-    Correlations may be told from chance: per layer, pairs whose correlation does not
+    Correlations can be told from chance: per layer, pairs whose correlation does not
     exceed `gate` standard errors, 1 / sqrt(number of rows) each, are not found at all,
     so that there may be fewer than wanted; None: all count. And with a `sharpness`
     above 0 the pairs are drawn, without replacement, with probabilities in proportion
@@ -84,7 +84,7 @@ class PairSearch:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether it looks for anything but the best pairs."""
+        """Whether it searches for anything but the best pairs."""
         return self.sharpness > 0 or any(z is not None for z in self.gate or [])
 
     def native(self) -> Any:
@@ -109,10 +109,10 @@ class PairSearch:
 def best_pairs(search: PairSearch) -> tuple[list[np.ndarray], list[int], int]:
     """Find the best pairs, by all rows and among all pairs.
 
-    Returns their flat indices per layer, ascending, fewer than wanted where too few
+    Returns their flat indices per layer, ascending, fewer than wanted if too few
     pass the gate; the number of neurons that fire for some row, first among the inputs,
-    then per layer; and the number of multiply-adds it took. Never holds more than a
-    window of the pairs.
+    then per layer; and the number of multiply-adds it took. It never holds more
+    than a window of the pairs.
     """
     found = _native.best_pairs(
         network=native_network(search.network),
@@ -133,12 +133,12 @@ def screened_pairs(
 ) -> tuple[list[np.ndarray], list[float], list[int], int]:
     """Find nearly the best pairs at a small fraction of the cost.
 
-    A sketch of the rows in `sample_ids`, each of which stands for `row_weight` rows,
-    ranks all pairs; per layer, `factor` times as many as are wanted (more if need be)
-    are ranked by the rows themselves, by the first `n_sure` in `search.row_ids` and
-    by as many of the others, which come in a random order, as it takes for an expected
-    `recall`. Returns per layer the flat indices, the estimated recall, and the factor
-    to begin with next time, and the number of multiply-adds it took.
+    A sketch of the rows in `sample_ids`, each of which counts as `row_weight` rows,
+    ranks all pairs; per layer, `factor` times as many as are wanted (more if necessary)
+    are ranked by the rows themselves: by the first `n_sure` in `search.row_ids`, and by
+    as many of the others, which come in a random order, as an expected `recall` needs.
+    Returns per layer the flat indices, the estimated recall, and the factor to begin
+    with next time; and the number of multiply-adds it took.
     """
     found = _native.screened_pairs(
         network=native_network(search.network),
@@ -161,8 +161,8 @@ def hashed_pairs(
     """Find good pairs among those whose neurons have a hash in common.
 
     Returns flat indices per layer, ascending, at most as many as wanted; and the number
-    of multiply-adds it took. Time and memory follow the numbers of neurons, connections
-    and pairs wanted, not that of all pairs.
+    of multiply-adds it took. Time and memory grow with the numbers of neurons,
+    connections and pairs wanted, not with that of all pairs.
     """
     found = _native.hashed_pairs(
         network=native_network(search.network),

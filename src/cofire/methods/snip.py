@@ -57,7 +57,7 @@ class SNIP(Static):
         if self.scope == "global":
             counts = _counts_over_all(saliency, sum(counts), stream(seed, "ties"))
         return [
-            layer.keys[largest(scores, n, stream(seed, "ties", layer=i))]
+            layer.flat_indices[largest(scores, n, stream(seed, "ties", layer=i))]
             for i, (layer, scores, n) in enumerate(
                 zip(network.layers, saliency, counts, strict=True)
             )

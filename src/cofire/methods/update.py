@@ -64,12 +64,14 @@ def update_topology(
     budgets = _budgets(method, layers, dropped, point)
     request, found = method.search(point), None
     if request is not None:
-        kept = [without(a.keys, b) for a, b in zip(layers, dropped, strict=True)]
+        kept = [
+            without(a.flat_indices, b) for a, b in zip(layers, dropped, strict=True)
+        ]
         found = find(request, kept, budgets)
     rewired, grown = [], []
     for i, (layer, context) in enumerate(zip(layers, contexts, strict=True)):
         if found is not None:
-            context = replace(context, candidates=found.places[i])
+            context = replace(context, candidates=found.indices[i])
         growth = method.grow(layer, dropped[i], budgets[i], context)
         _check_growth(growth, budgets[i], method)
         new = method.new_weights(layer, len(growth.indices), context.rng("new_values"))

@@ -1,1 +1,1 @@
-"""Files that last: models, checkpoints, and how they are written."""
+"""Model files and checkpoints, and how they are written."""

@@ -1,8 +1,8 @@
-"""Files that appear whole or not at all: every file of the library is written here.
+"""Write files atomically; every file of the library is written here.
 
 A file is written under a temporary name beside its path, synced, and renamed. Whatever
-happens, the path holds the old file or the whole new one, also after a power cut, and
-no temporary file is left.
+happens, the path holds the old file or the complete new one, even after a power cut,
+and no temporary file is left.
 """
 
 import errno
@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a new file that takes the place of `path` when the block has succeeded.
+    """Open a new file that replaces `path` once the block has succeeded.
 
     The folder must exist. A symbolic link keeps pointing to its file, which is
     replaced.
@@ -65,7 +65,7 @@ def check_writable(path: str | PathLike[str]) -> None:
 def move_into_place(temporary: str | PathLike[str], path: str | PathLike[str]) -> None:
     """Rename a finished file of the same folder, in one step that survives a power cut.
 
-    Its content is synced first, so that the new name never belongs to half a file.
+    Its content is synced first: the new name never belongs to an incomplete file.
     """
     with open(temporary, "r+b") as file:
         os.fsync(file.fileno())

@@ -1,10 +1,10 @@
-"""Checkpoints: a fit that was interrupted continues where it was, to the bit.
+"""Checkpoints: a fit that was interrupted resumes where it stopped, to the bit.
 
     FOLDER/9f0c2a…/epoch-00000120.cofire
 
 Each fit has a folder of its own, named by a fingerprint of its data and parameters, so
-that the clones of a grid search do not meet. A checkpoint is a model file, which
-`cofire.load` reads, with all that the fit carries; the last two are kept.
+that the clones of a grid search do not collide. A checkpoint is a model file, which
+`cofire.load` reads, with the whole progress of the fit; the last two are kept.
 """
 
 import os
@@ -27,7 +27,7 @@ from cofire.training.record import EpochRecord
 
 try:
     import fcntl
-except ImportError:  # Windows: two processes at the same fit are not kept apart
+except ImportError:  # Windows: nothing stops two processes with the same fit
     fcntl = None  # type: ignore[assignment]
 
 Describe = Callable[[Progress, Tensors], Document]
@@ -39,12 +39,12 @@ class FitCheckpoints(Callback):
 
     policy: where and how often; fingerprint: of all that the fit depends on.
     callbacks: those whose state belongs to a checkpoint.
-    repeats: whether the same fit again gives the same result, so that one that had
-    finished need not be done again; without a random_state it does not.
+    repeats: whether the same fit gives the same result again, so that a finished one
+    need not be repeated; without a random_state it does not.
     """
 
     finished = False
-    """Whether the fit that was found had finished."""
+    """Whether the fit that the checkpoint belongs to had finished."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class FitCheckpoints(Callback):
     # ---- the fit that was interrupted ------------------------------------------------
 
     def latest(self) -> Progress | None:
-        """Return what the newest whole checkpoint of this fit holds, if there is one.
+        """Return the progress in the newest intact checkpoint, None if there is none.
 
-        The callbacks are brought back to where they were.
+        The state of the callbacks is restored too.
         """
         if self._lock is None:
             return None
@@ -84,10 +84,10 @@ class FitCheckpoints(Callback):
                 continue
             if self.finished and not self._repeats:
                 self.finished = False
-                return None  # a new fit has other random numbers
+                return None  # a new fit draws different random numbers
             self._newest = path
             return progress
-        self._say_if_others()
+        self._warn_if_others()
         return None
 
     def _restored(self, document: Document, tensors: Tensors) -> Progress:
@@ -107,12 +107,12 @@ class FitCheckpoints(Callback):
             }
             callback.restore(state | arrays)
         self.finished = bool(own["finished"])
-        # Arrays that were read cannot be written to.
+        # Arrays that come from a file are read-only.
         progress.network = progress.network.copy()
         progress.optimizer.state = [state.copy() for state in progress.optimizer.state]
         return progress
 
-    def _say_if_others(self) -> None:
+    def _warn_if_others(self) -> None:
         others = Path(self._policy.folder).glob("*/epoch-*.cofire")
         if any(path.parent != self._folder for path in others):
             warnings.warn(
@@ -142,8 +142,8 @@ class FitCheckpoints(Callback):
             raise OSError(
                 error.errno,
                 f"the checkpoint after epoch {progress.epoch} could not be written "
-                f"({error.strerror}); what was trained is in the estimator, and the "
-                "checkpoint before is whole",
+                f"({error.strerror}); the estimator has what was trained, and the "
+                "previous checkpoint is intact",
                 str(path),
             ) from error
         kept = {path, self._newest}
@@ -175,7 +175,7 @@ class FitCheckpoints(Callback):
     # ---- the folder ------------------------------------------------------------------
 
     def _open(self) -> None:
-        """Make the folder ours, and clean, unless another process is at this fit."""
+        """Lock the folder and clean it, unless another process runs this fit."""
         try:
             new = not self._folder.exists()
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -195,8 +195,8 @@ class FitCheckpoints(Callback):
             except BlockingIOError:
                 os.close(lock)
                 warnings.warn(
-                    "Another process runs the very same fit and writes its "
-                    f"checkpoints in {self._folder}: this one writes none.",
+                    "Another process runs the same fit and writes its checkpoints in "
+                    f"{self._folder}: this one writes none.",
                     stacklevel=7,
                 )
                 return
@@ -205,7 +205,7 @@ class FitCheckpoints(Callback):
         self._lock = lock
 
     def close(self) -> None:
-        """Let others have the folder."""
+        """Release the folder."""
         if self._lock is not None and self._lock >= 0:
             os.close(self._lock)
         self._lock = None

@@ -1,11 +1,11 @@
 """The file of a model: safetensors with canonical JSON in its metadata.
 
-The format is simple enough to be written and read here; the package of that name ends
-the process where there is too little memory.
+The format is simple enough to be written and read here; the package of that name aborts
+the process if there is too little memory.
 
 Whatever a file contains, reading it runs no code and ends with the document and its
 arrays, or with a `ModelFormatError`. Whatever happens while writing, the path holds the
-old file or the whole new one.
+old file or the complete new one.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from cofire.persistence.values import Document, canonical
 FORMAT = 1
 Path = str | PathLike[str]
 
-_KEY = "cofire"  # one key only: safetensors keeps several in no fixed order
+_KEY = "cofire"  # a single key, since safetensors does not keep the order of several
 _MAX_HEADER = 100_000_000  # safetensors' own limit
 _DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
 _ENTRY = {"dtype", "shape", "data_offsets"}
@@ -45,7 +45,7 @@ def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> Non
     }
     document["sha256"] = _sha256(canonical(document).encode())
     header, arrays = _laid_out(canonical(document), tensors)
-    if len(header) > _MAX_HEADER or _is_too_rich(header.decode("ascii")):
+    if len(header) > _MAX_HEADER or _has_too_many_values(header.decode("ascii")):
         raise ValueError("the model's history is too long for a model file.")
     with replacing(path) as file:
         file.write(len(header).to_bytes(8, "little"))
@@ -57,12 +57,12 @@ def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> Non
 def _laid_out(
     description: str, tensors: dict[str, np.ndarray]
 ) -> tuple[bytes, list[np.ndarray]]:
-    """The header, and the arrays in the order in which they follow it."""
+    """Return the header, and the arrays in the order in which they follow it."""
 
-    def place(name: str) -> tuple[int, str, str]:  # long numbers first: all are aligned
+    def order(name: str) -> tuple[int, str, str]:  # wide types first: all are aligned
         return -tensors[name].itemsize, tensors[name].dtype.kind, name
 
-    names = sorted(tensors, key=place)
+    names = sorted(tensors, key=order)
     header: Document = {"__metadata__": {_KEY: description}}
     end = 0
     for name in names:
@@ -81,8 +81,8 @@ def _laid_out(
 def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
     """Read a file that `write` wrote, every checksum compared.
 
-    Nothing is believed before it was checked: a tensor gets memory only once the file
-    is known to be as long as its header says.
+    Nothing is trusted before it is checked: memory for a tensor is allocated only after
+    the length of the file was compared with its header.
     """
     path = os.fspath(path)
     with open(path, "rb", opener=_open_without_waiting) as file:
@@ -92,10 +92,10 @@ def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
         try:
             header, n_before = _read_header(file, status.st_size)
             document = _document(header.pop("__metadata__", None))
-            places = _places(header, document["tensors"], status.st_size - n_before)
+            regions = _regions(header, document["tensors"], status.st_size - n_before)
             tensors = {
-                place.name: _read_array(file, place, document["tensors"][place.name])
-                for place in places
+                region.name: _read_array(file, region, document["tensors"][region.name])
+                for region in regions
             }
         except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise ModelFormatError(f"{path}: {reason(error)}") from error
@@ -103,24 +103,24 @@ def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
 
 
 def reason(error: Exception) -> str:
-    """What an error says, cut short: part of it may come from a file."""
+    """Return the text of an error, shortened since part of it may come from a file."""
     text = f"{error} is missing" if isinstance(error, KeyError) else str(error)
     return text if len(text) <= 300 else f"{text[:300]} ..."
 
 
 @contextmanager
 def malformed_is(path: Path) -> Iterator[None]:
-    """Turn whatever a malformed document leads to into a ModelFormatError."""
+    """Turn every error that a malformed document can cause into a ModelFormatError."""
     try:
         yield
     except _MALFORMED as error:
         raise ModelFormatError(
-            f"{path}: not a whole cofire model: {reason(error)}"
+            f"{path}: not a valid cofire model: {reason(error)}"
         ) from error
 
 
-class _Place(NamedTuple):
-    """Where in the file an array lies, counted from the end of the header."""
+class _Region(NamedTuple):
+    """The bytes of an array, counted from the end of the header."""
 
     start: int
     stop: int
@@ -129,19 +129,19 @@ class _Place(NamedTuple):
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """Open at once even a pipe that nobody writes to."""
+    """Open without blocking, even a pipe that no process writes to."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _read_header(file: BufferedReader, size: int) -> tuple[Document, int]:
-    """The header, and where it ends."""
+    """Return the header, and the offset of its end."""
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8 or length > min(size - 8, _MAX_HEADER):
-        raise ValueError("not a cofire model, or cut off: its header would not fit.")
+        raise ValueError("not a cofire model, or cut off: its header does not fit.")
     try:
         text = file.read(length).decode("ascii")
-        if _is_too_rich(text):
+        if _has_too_many_values(text):
             raise ValueError("its header holds too many values")
         header = json.loads(text, object_pairs_hook=_without_duplicates)
     except ValueError as error:
@@ -151,14 +151,14 @@ def _read_header(file: BufferedReader, size: int) -> tuple[Document, int]:
     return header, 8 + length
 
 
-def _is_too_rich(text: str) -> bool:
-    """Whether a JSON text may hold more values than a model's description has.
+def _has_too_many_values(text: str) -> bool:
+    """Whether a JSON text may hold more values than the description of a model.
 
-    They take memory, and a short text may hold many: [[],[],[]] takes twenty times its
-    length. A million names of features take eleven times theirs.
+    Values need memory, and a short text may hold many: [[],[],[]] needs twenty times
+    its length. A million names of features need eleven times theirs.
     """
     most = (
-        4 * len(text)  # one wide character widens its string
+        4 * len(text)  # one wide character makes its whole string wide
         + 72 * text.count(",")
         + 96 * text.count("[")
         + 320 * text.count("{")
@@ -178,7 +178,7 @@ def _document(metadata: Any) -> Document:
             f"{version}); this one reads up to format {FORMAT}."
         )
     if version != FORMAT or canonical(document) != text:
-        raise ValueError("its description is not as cofire writes it.")
+        raise ValueError("its description is not in the form that cofire writes.")
     sha256 = document.pop("sha256")
     if sha256 != _sha256(canonical(document).encode()):
         raise ValueError("the checksum of its description differs.")
@@ -187,24 +187,26 @@ def _document(metadata: Any) -> Document:
     return document
 
 
-def _places(header: Document, listed: Document, n_bytes: int) -> list[_Place]:
-    """Where the tensors lie: one after the other, from the first byte to the last."""
+def _regions(header: Document, listed: Document, n_bytes: int) -> list[_Region]:
+    """Return where the tensors are: contiguous, from the first byte to the last."""
     if header.keys() != listed.keys():
-        raise ValueError("its tensors are not those it lists.")
-    places = sorted(_place(name, entry) for name, entry in header.items())
+        raise ValueError("its tensors are not those that its description lists.")
+    regions = sorted(_region(name, entry) for name, entry in header.items())
     end = 0
-    for place in places:
-        if place.start != end:
-            raise ValueError(f"tensor {place.name} does not follow the one before it.")
-        end = place.stop
+    for region in regions:
+        if region.start != end:
+            raise ValueError(f"tensor {region.name} does not follow the one before it.")
+        end = region.stop
     if end != n_bytes:
-        raise ValueError(f"cut off, or more than a model: {end} bytes, not {n_bytes}.")
-    return places
+        raise ValueError(f"its tensors have {end} bytes, but the file holds {n_bytes}.")
+    return regions
 
 
-def _place(name: str, entry: Any) -> _Place:
+def _region(name: str, entry: Any) -> _Region:
     if not isinstance(entry, dict) or entry.keys() != _ENTRY:
-        raise ValueError(f"tensor {name} is not described as it should be.")
+        raise ValueError(
+            f"tensor {name} must have the entries {', '.join(sorted(_ENTRY))}."
+        )
     dtype, shape, offsets = (entry[key] for key in ("dtype", "shape", "data_offsets"))
     if dtype not in _DTYPES or not _whole(shape, 1):
         raise ValueError(f"tensor {name} has a wrong dtype or shape.")
@@ -212,12 +214,14 @@ def _place(name: str, entry: Any) -> _Place:
         raise ValueError(f"tensor {name} has wrong offsets.")
     start, stop = offsets
     if stop - start != shape[0] * np.dtype(_DTYPES[dtype]).itemsize:
-        raise ValueError(f"tensor {name} has not as many bytes as its shape says.")
-    return _Place(start, stop, name, _DTYPES[dtype])
+        raise ValueError(
+            f"tensor {name} does not have as many bytes as its shape says."
+        )
+    return _Region(start, stop, name, _DTYPES[dtype])
 
 
 def _whole(values: Any, n: int) -> bool:
-    """Whether it is a list of n whole numbers from 0."""
+    """Whether it is a list of n whole numbers >= 0."""
     return (
         isinstance(values, list)
         and len(values) == n
@@ -225,19 +229,19 @@ def _whole(values: Any, n: int) -> bool:
     )
 
 
-def _read_array(file: BufferedReader, place: _Place, sha256: str) -> np.ndarray:
-    raw = np.empty(place.stop - place.start, dtype=np.uint8)
+def _read_array(file: BufferedReader, region: _Region, sha256: str) -> np.ndarray:
+    raw = np.empty(region.stop - region.start, dtype=np.uint8)
     if file.readinto(raw.data) != len(raw):
-        raise ValueError("cut off while it was read.")
+        raise ValueError("the file became shorter while it was read.")
     if _sha256(raw.data) != sha256:
-        raise ValueError(f"the checksum of tensor {place.name} differs.")
-    return raw.view(place.dtype)
+        raise ValueError(f"the checksum of tensor {region.name} differs.")
+    return raw.view(region.dtype)
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> Document:
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return result
 
 

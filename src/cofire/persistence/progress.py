@@ -52,10 +52,10 @@ def describe_progress(progress: Progress, tensors: Tensors) -> Document:
 
 
 def restore_progress(plain: Document, tensors: Tensors) -> Progress:
-    """Undo `describe_progress`; what is used is taken out of `tensors`.
+    """Undo `describe_progress`; what is used is removed from `tensors`.
 
-    Nothing is believed: shapes, dtypes, CSR invariants and finiteness are checked, and
-    whatever is wrong ends in a ValueError, TypeError or LookupError.
+    Nothing is trusted: shapes, dtypes, CSR invariants and finiteness are checked, and
+    whatever is wrong raises a ValueError, TypeError or LookupError.
     """
     network = _take_network("network", plain, tensors)
     best = {
@@ -67,7 +67,9 @@ def restore_progress(plain: Document, tensors: Tensors) -> Progress:
     demand(len(history) == epoch, "history is not one record per epoch")
     demand(all(map(is_record, history)), "history: expected a record per epoch")
     best_score = decode(plain["best_score"])
-    demand(best_score is None or type(best_score) is float, "best_score is no number")
+    demand(
+        best_score is None or type(best_score) is float, "best_score is not a number"
+    )
     return Progress(
         network,
         _take_optimizer(plain, network, tensors),
@@ -107,11 +109,11 @@ def _take_optimizer(
 ) -> Optimizer:
     known = OPTIMIZERS[plain["optimizer"]]
     settings = decode(plain["settings"])
-    settings.pop("decoupled_decay", None)  # of files from before 0.1
+    settings.pop("decoupled_decay", None)  # in files older than 0.1
     demand(settings.keys() <= field_names(known), "unknown settings of the optimiser")
     demand(
         all(type(value) in (bool, int, float) for value in settings.values()),
-        "settings of the optimiser are no numbers",
+        "settings of the optimiser are not numbers",
     )
     optimizer = known(**settings)
     optimizer.steps_done = whole(plain["steps_done"])
@@ -129,5 +131,8 @@ def _take_optimizer(
 def _take_like(array: np.ndarray, name: str, tensors: Tensors) -> np.ndarray:
     found = tensors.pop(name)
     fits = found.dtype == array.dtype and found.shape == array.shape
-    demand(fits and bool(np.isfinite(found).all()), f"{name} is not as it should be")
+    demand(
+        fits and bool(np.isfinite(found).all()),
+        f"{name}: expected {array.shape} finite values of {array.dtype}",
+    )
     return found

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-# What labels and arrays of numbers may be; anything else is refused at both doors.
+# The dtypes of labels and arrays of numbers; others are neither written nor read.
 _DTYPE = re.compile(r"[<>|](b1|[iu][1248]|f[248]|[US]\d{1,8})|O")
 MAX_ARRAY_BYTES = 2**23
-"""A fixed-width dtype costs its width per element, whatever the strings need.
+"""A fixed-width dtype needs its width per element, however short the strings are.
 
-For the same reason an array stands alone, never within a list or a dict: those may hold
-any number of them.
+For the same reason an array is never inside a list or a dict, which could hold any
+number of them.
 """
 
 
@@ -41,7 +41,7 @@ def encode(value: Any, name: str) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Undo `encode`; a ValueError or TypeError for what it never wrote."""
+    """Undo `encode`; a ValueError or TypeError for what it never writes."""
     if is_array(value):
         return _decode_array(**value["$array"])
     return _decode(value)
@@ -85,7 +85,7 @@ def _decode(value: Any) -> Any:
     if tag is None:
         return {key: _decode(v) for key, v in value.items()}
     if len(value) != 1:
-        raise ValueError(f"the tag {tag} does not stand alone")
+        raise ValueError(f"the tag {tag} must be the only key")
     if tag == "$float":
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[value[tag]]
     if tag == "$tuple":
@@ -98,9 +98,11 @@ def _decode(value: Any) -> Any:
 
 
 def _check_keys(keys: Iterable[Any], name: str) -> None:
-    """Of whole numbers without bound, any number may share a hash."""
+    """Refuse huge whole numbers, of which any number may have the same hash."""
     if any(isinstance(key, int) and abs(key) > 2**64 for key in keys):
-        raise ValueError(f"{name}: a key beyond 2**64 is not for a model file.")
+        raise ValueError(
+            f"{name}: a key beyond 2**64 cannot be stored in a model file."
+        )
 
 
 def _encode_array(array: np.ndarray, name: str) -> dict[str, Any]:
@@ -128,7 +130,7 @@ def _decode_array(dtype: str, values: list[Any]) -> np.ndarray:
         raise ValueError("an array larger than a model file may hold")
     items = _decode(values)
     if any(isinstance(v, list | tuple | dict | np.ndarray) for v in items):
-        raise ValueError("an array within an array")
+        raise ValueError("an array inside an array")
     if kind.kind == "S":
         items = [v.encode("latin-1") for v in items]
     array = np.empty(len(items), dtype=kind)

@@ -1,4 +1,4 @@
-"""The search for neurons that fire alike: three modes behind one function, `find`."""
+"""The search for similar neurons: three classes with one method, `find`."""
 
 from cofire.errors import unknown_name
 from cofire.search.exact import Exact
@@ -26,7 +26,7 @@ SIMILARITIES: dict[str, type[Similarity]] = {
 
 
 def make_similarity(similarity: str | Similarity) -> Similarity:
-    """Return the search of this name with its defaults, or the object as it came.
+    """Return the search of this name with its defaults, or the object itself.
 
     >>> make_similarity("screened")
     Screened(recall=0.99)

@@ -8,7 +8,7 @@ from cofire.search.strategy import Found, Rarity, Similarity
 
 @dataclass(frozen=True)
 class Exact(Similarity):
-    """The very best places; the price is a product of all pairs over all rows."""
+    """The very best pairs, at the cost of a product of all pairs over all rows."""
 
     def find(
         self,
@@ -16,6 +16,6 @@ class Exact(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find the best places."""
-        places, _, multiply_adds = engine.best_pairs(search)
-        return Found(places, multiply_adds=multiply_adds)
+        """Find the best pairs."""
+        indices, _, multiply_adds = engine.best_pairs(search)
+        return Found(indices, multiply_adds=multiply_adds)

@@ -13,18 +13,16 @@ SAMPLE = 2048
 
 @dataclass(frozen=True)
 class Linear(Similarity):
-    """Good places at a price that follows neurons and connections, not pairs.
+    """Good pairs, at a cost that grows with neurons and connections, not with pairs.
 
-    tables: how often neurons are hashed anew; more tables find more of the best.
+    tables: how many times neurons are hashed; more tables find more of the best pairs.
     """
 
     tables: int = 8
 
     def __post_init__(self) -> None:
         if not isinstance(self.tables, int) or self.tables < 1:
-            raise ValueError(
-                f"tables must be a whole number from 1 on, got {self.tables!r}"
-            )
+            raise ValueError(f"tables must be a whole number >= 1, got {self.tables!r}")
 
     def find(
         self,
@@ -32,14 +30,14 @@ class Linear(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; where too few pairs met, random ones join them.
+        """Find pairs with equal hashes; if there are too few, add free ones at random.
 
-        Not behind a gate: there the places that are missing are missing.
+        None are added in a layer with a gate: fewer than wanted are returned there.
         """
-        sample_ids, row_share = sample_rows(search, rarity, SAMPLE)
-        places, multiply_adds = engine.hashed_pairs(
+        sample_ids, row_weight = sample_rows(search, rarity, SAMPLE)
+        indices, multiply_adds = engine.hashed_pairs(
             replace(search, row_ids=sample_ids),
-            row_weight=row_share,
+            row_weight=row_weight,
             n_tables=self.tables,
         )
         layers = search.network.layers
@@ -49,7 +47,7 @@ class Linear(Similarity):
             if search.gate is not None and search.gate[i] is not None:
                 continue
             rng = stream(search.seed, "race", layer=i, epoch=search.epoch)
-            taken, n_missing = merge(places[i], kept), n - len(places[i])
+            taken, n_missing = merge(indices[i], kept), n - len(indices[i])
             new = random_others(taken, layer.n_in * layer.n_out, n_missing, rng)
-            places[i] = merge(places[i], new)
-        return Found(places, multiply_adds=multiply_adds)
+            indices[i] = merge(indices[i], new)
+        return Found(indices, multiply_adds=multiply_adds)

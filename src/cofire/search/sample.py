@@ -1,4 +1,4 @@
-"""Deck: the rows of a fit, shuffled once and copied to where they are fast to read."""
+"""Deck: the rows of a fit, shuffled once and copied into a form fast to read."""
 
 from dataclasses import dataclass
 
@@ -8,25 +8,25 @@ from cofire import engine
 from cofire.core.random import stream
 from cofire.engine import TILE
 
-RARE = 64  # rows that share a feature
-MOST_BYTES = 2**25  # of a copy: it saves a twentieth of a search
+RARE = 64  # a feature that is non-zero in at most so many rows is rare
+MOST_BYTES = 2**25  # of the copy, which makes a search 5 % faster
 
 
 @dataclass(frozen=True, eq=False)
 class Deck:
     """Rows in tiles of 64: first those with a rare feature, then the others, at random.
 
-    A search that draws rows draws tiles. The copy takes half the memory of the rows.
+    A search that draws rows draws tiles. The copy needs half the memory of the rows.
     """
 
     rows: engine.Rows
     sample_weight: np.ndarray | None
     n_sure: int
-    """So many rows, full tiles, have a rare feature and belong to every sample."""
+    """Rows with a rare feature, in full tiles: they belong to every sample."""
 
     @staticmethod
     def is_worthwhile(rows: engine.Rows, n_rows: int) -> bool:
-        """Whether the copy is small; rows that are not floats are never copied."""
+        """Whether the copy is small enough; only rows of floats are copied."""
         return rows.is_dense and 2 * n_rows * rows.native.n_features <= MOST_BYTES
 
     @classmethod
@@ -37,7 +37,7 @@ class Deck:
         rarity: np.ndarray,
         sample_weight: np.ndarray | None,
     ) -> "Deck":
-        """Shuffle rows; which of them share a tile is the same for every seed."""
+        """Shuffle rows; which rows are in the same tile does not depend on the seed."""
         sure, others = rare_and_others(rarity)
         others = stream(0, "race").permutation(others)
         order = row_ids[np.concatenate([sure, others])]
@@ -45,7 +45,7 @@ class Deck:
         return cls(rows.tiles(order), weight, len(sure))
 
     def deal(self, rng: np.random.Generator) -> np.ndarray:
-        """Return all rows, tile by tile: the sure ones, then the others at random.
+        """Return all rows, tile by tile: the rare ones, then the others at random.
 
         A tile that is not full comes last.
         """
@@ -71,7 +71,7 @@ def rare_and_others(rarity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     n_rare = min(-(-n_rare // TILE), n // 8 // TILE) * TILE
     if n_rare == 0:
         return np.empty(0, np.int64), np.arange(n)
-    # Of equals the first: which ones a partial sort takes depends on the machine.
+    # Among equals take the first: a partial sort may differ between machines.
     limit = np.partition(rarity, n_rare - 1)[n_rare - 1]
     rare = rarity < limit
     n_more = n_rare - np.count_nonzero(rare)

@@ -1,4 +1,4 @@
-"""Screened: all pairs by a sketch, the best of them by as many rows as it takes."""
+"""Screened: rank all pairs by a sketch, and the best of them by the rows."""
 
 from dataclasses import dataclass, replace
 
@@ -10,18 +10,18 @@ from cofire.engine import TILE
 from cofire.search.sample import rare_and_others
 from cofire.search.strategy import Found, Rarity, Similarity, sample_rows
 
-FEW_ROWS = 512  # a sketch of so few is no smaller than they are
-FEW_PRODUCTS = 2**29  # pairs times rows: exact search needs no more time for so few
-SAMPLE, LARGE_SAMPLE = 2048, 4096  # of many rows, and of fewer: of these more is known
+FEW_ROWS = 512  # a sketch of so few rows is not smaller than the rows
+FEW_PRODUCTS = 2**29  # pairs times rows: for so few, exact search is as fast
+SAMPLE, LARGE_SAMPLE = 2048, 4096  # rows drawn of more than MANY_ROWS, and of fewer
 MANY_ROWS = 2**14
 FIRST_FACTOR = 4
 
 
 @dataclass(frozen=True)
 class Screened(Similarity):
-    """Nearly the best places, for a small part of the price (docs/similarity.md).
+    """Nearly the best pairs, at a small fraction of the cost (docs/similarity.md).
 
-    recall: of the places found, the share that is to be expected among the best.
+    recall: the expected fraction of the pairs found that are among the best.
     """
 
     recall: float = 0.99
@@ -36,21 +36,21 @@ class Screened(Similarity):
         rarity: Rarity | None,
         factor: list[int] | None,
     ) -> Found:
-        """Find places; exactly where that takes no longer, or where they are drawn."""
+        """Find pairs; by the exact search if that is as fast, or if pairs are drawn."""
         n_pairs = sum(layer.n_in * layer.n_out for layer in search.network.layers)
         n_rows = len(search.row_ids)
         few = n_rows <= FEW_ROWS or n_rows * n_pairs <= FEW_PRODUCTS
         if few or search.is_drawn:
             n_layers = len(search.n_wanted)
-            places, _, multiply_adds = engine.best_pairs(search)
+            indices, _, multiply_adds = engine.best_pairs(search)
             factor = [FIRST_FACTOR] * n_layers
-            return Found(places, [1.0] * n_layers, factor, multiply_adds)
-        search, sample_ids, row_share, n_sure = self._draw(search, rarity)
+            return Found(indices, [1.0] * n_layers, factor, multiply_adds)
+        search, sample_ids, row_weight, n_sure = self._draw(search, rarity)
         return Found(
             *engine.screened_pairs(
                 search,
                 sample_ids=sample_ids,
-                row_weight=row_share,
+                row_weight=row_weight,
                 factor=factor or [FIRST_FACTOR] * len(search.n_wanted),
                 recall=self.recall,
                 n_sure=n_sure,
@@ -60,21 +60,21 @@ class Screened(Similarity):
     def _draw(
         self, search: engine.PairSearch, rarity: Rarity | None
     ) -> tuple[engine.PairSearch, np.ndarray, np.ndarray | None, int]:
-        """Bring the rows in random order; draw those of the sketch, and their shares.
+        """Shuffle the rows; draw those of the sketch, and the weight of each.
 
-        Rows with a rare feature come first: so many that they are the last number.
+        Rows with a rare feature come first; the last value is their number.
         """
         n = len(search.row_ids)
         size = SAMPLE if n > MANY_ROWS else LARGE_SAMPLE
         rng = stream(search.seed, "race", epoch=search.epoch)
         if search.deck is None or self.recall == 1:
-            sample_ids, row_share = sample_rows(search, rarity, size)
+            sample_ids, row_weight = sample_rows(search, rarity, size)
             sure, others = np.empty(0, np.int64), np.arange(n)
             if rarity is not None and n > size:
                 sure, others = rare_and_others(rarity())
             order = np.concatenate([sure, rng.permutation(others)])
             search = replace(search, row_ids=search.row_ids[order])
-            return search, sample_ids, row_share, len(sure)
+            return search, sample_ids, row_weight, len(sure)
         deck = search.deck()
         dealt = deck.deal(rng)
         search = replace(
@@ -82,12 +82,12 @@ class Screened(Similarity):
         )
         if n <= size + deck.n_sure:
             return search, dealt, None, deck.n_sure
-        # The last ones: the race begins with the first.
+        # The last rows, since the ranking by rows begins with the first.
         end = n // TILE * TILE
         sample = np.concatenate([dealt[: deck.n_sure], dealt[end - size : end]])
-        share = np.full(len(sample), (n - deck.n_sure) / size, np.float32)
-        share[: deck.n_sure] = 1
-        # Tiles stay together; each column of the sketch has some of either kind.
+        weight = np.full(len(sample), (n - deck.n_sure) / size, np.float32)
+        weight[: deck.n_sure] = 1
+        # Whole tiles are shuffled, so that each column of the sketch has both kinds.
         mixed = rng.permutation(len(sample) // TILE)
-        sample, share = (x.reshape(-1, TILE)[mixed].ravel() for x in (sample, share))
-        return search, sample, share, deck.n_sure
+        sample, weight = (x.reshape(-1, TILE)[mixed].ravel() for x in (sample, weight))
+        return search, sample, weight, deck.n_sure

@@ -1,4 +1,4 @@
-"""What every search for good places is, and how rows are sampled for it."""
+"""What every search for good pairs has in common, and how rows are sampled."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -10,22 +10,22 @@ import numpy as np
 from cofire.core.random import stream
 from cofire.engine import PairSearch
 
-ENOUGH_FIRINGS = 8  # rows of a sample in which each feature should not be 0
+ENOUGH_FIRINGS = 8  # rows of a sample in which each feature should be non-zero
 
 
 Rarity = Callable[[], np.ndarray]
-"""For each row that is searched, how many of them share its rarest feature."""
+"""For each row of the search, how many of them have its rarest feature."""
 
 
 class Found(NamedTuple):
-    """Per layer: places, ascending; and where they are not exact, what is known of it.
+    """Per layer: flat indices, ascending; and how good they are, if not exact.
 
-    recall: the estimated share of the places that are among the best. factor: how many
-    candidates per place wanted the next search should begin with. multiply_adds: those
-    that it took, of activations, norms and products, all layers together.
+    recall: the estimated fraction of the indices that are among the best. factor: how
+    many candidates per wanted index the next search should begin with. multiply_adds:
+    the number of them in all layers, for activations, norms and products.
     """
 
-    places: list[np.ndarray]
+    indices: list[np.ndarray]
     recall: list[float] | None = None
     factor: list[int] | None = None
     multiply_adds: int = 0
@@ -39,16 +39,16 @@ class Similarity(ABC):
     def find(
         self, search: PairSearch, rarity: Rarity | None, factor: list[int] | None
     ) -> Found:
-        """Find places; `factor` is what the search before gave."""
+        """Find pairs; `factor` is that of the search before, if there was one."""
 
 
 def sample_rows(
     search: PairSearch, rarity: Rarity | None, size: int
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Draw about `size` rows: their numbers in random order, and what each stands for.
+    """Draw about `size` rows: their numbers in random order, and the weight of each.
 
-    Rows with a rare feature are more likely, so that neurons which listen to it are
-    seen firing; all rows, each for itself, where there are no more than `size`.
+    Rows with a rare feature are more likely, so that neurons connected to it fire in
+    the sample. If there are at most `size` rows, all are drawn and the weight is None.
     """
     rng = stream(search.seed, "rows", epoch=search.epoch)
     n = len(search.row_ids)

@@ -89,7 +89,7 @@ def create_network(
     for i, ((n_in, n_out), n) in enumerate(shapes):
         indices = distinct(n_in * n_out, n, stream(seed, "topology", i))
         zeros = np.zeros(n, np.float32), np.zeros(n_out, np.float32)
-        layer = SparseLayer.from_keys(indices, *zeros, n_in, n_out)
+        layer = SparseLayer.from_flat_indices(indices, *zeros, n_in, n_out)
         rng = stream(seed, "weights", i)
         layer.weights[:] = initial_weights(layer.indptr, n_in, init, rng)
         layers.append(layer)

@@ -51,7 +51,7 @@ def counts_for_density(sizes: Sequence[int], density: float) -> list[int]:
             f"density={density} means {total} connections for {len(shapes)} layers; "
             "every layer needs at least one"
         )
-    return _at_least_one(_largest_remainder(_fair_shares(shapes, total), total))
+    return _at_least_one(_largest_remainder(_exact_counts(shapes, total), total))
 
 
 def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -60,26 +60,26 @@ def _shapes(sizes: Sequence[int]) -> list[tuple[int, int]]:
     return list(pairwise(map(int, sizes)))
 
 
-def _fair_shares(shapes: list[tuple[int, int]], total: int) -> list[Fraction]:
+def _exact_counts(shapes: list[tuple[int, int]], total: int) -> list[Fraction]:
     # Solve sum(min(epsilon * (a + b), a * b)) = total. Filling a layer raises epsilon
     # for the rest, so layers once full stay full. Fractions keep the sum exact.
-    shares = [Fraction(a * b) for a, b in shapes]
+    exact = [Fraction(a * b) for a, b in shapes]
     free = list(range(len(shapes)))
     while free:
         filled = sum(a * b for i, (a, b) in enumerate(shapes) if i not in free)
         epsilon = Fraction(total - filled, sum(sum(shapes[i]) for i in free))
-        still_free = [i for i in free if epsilon * sum(shapes[i]) < shares[i]]
+        still_free = [i for i in free if epsilon * sum(shapes[i]) < exact[i]]
         if still_free == free:
             for i in free:
-                shares[i] = epsilon * sum(shapes[i])
+                exact[i] = epsilon * sum(shapes[i])
             break
         free = still_free
-    return shares
+    return exact
 
 
-def _largest_remainder(shares: list[Fraction], total: int) -> list[int]:
-    counts = [int(share) for share in shares]
-    by_remainder = sorted(range(len(shares)), key=lambda i: counts[i] - shares[i])
+def _largest_remainder(exact: list[Fraction], total: int) -> list[int]:
+    counts = [int(count) for count in exact]
+    by_remainder = sorted(range(len(exact)), key=lambda i: counts[i] - exact[i])
     for i in by_remainder[: total - sum(counts)]:
         counts[i] += 1
     return counts

@@ -9,7 +9,7 @@ import numpy as np
 def distinct(total: int, n: int, rng: np.random.Generator) -> np.ndarray:
     """Draw n of the numbers 0 ... total - 1 without replacement: ascending int64.
 
-    Every set of n numbers is equally likely. Memory and time follow n, not total.
+    Every set of n numbers is equally likely. Memory and time grow with n, not total.
 
     >>> distinct(10**12, 3, np.random.default_rng(0)).shape
     (3,)
@@ -45,7 +45,7 @@ def merge(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def find(indices: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Find where each wanted index stands in the ascending `indices`; -1 if nowhere.
+    """Find the position of each wanted index in the ascending `indices`; -1 if absent.
 
     >>> find(np.array([2, 5, 9]), np.array([9, 3, 2]))
     array([ 2, -1,  0])

@@ -20,13 +20,13 @@ def rewire(
     """Remove the dropped connections from a layer and add the grown ones.
 
     dropped, grown: flat indices in any order; new_weights[k] belongs to grown[k]. A
-    connection that is dropped and grown at once gets its new weight ("fresh") or stays
+    connection that is both dropped and grown gets its new weight ("fresh") or stays
     as it was ("kept"). Returns the new layer, which shares the bias, and origin, (nnz)
     int64: which old connection each new one was, -1 if none.
 
-    >>> layer = SparseLayer.from_keys([0, 2], [0.1, 5], [0, 0], n_in=2, n_out=2)
+    >>> layer = SparseLayer.from_flat_indices([0, 2], [0.1, 5], [0, 0], n_in=2, n_out=2)
     >>> after, origin = rewire(layer, np.array([0]), np.array([3]), np.array([7.0]))
-    >>> after.keys, after.weights, origin
+    >>> after.flat_indices, after.weights, origin
     (array([2, 3]), array([5., 7.], dtype=float32), array([ 1, -1]))
     """
     if returning not in RETURNING:
@@ -41,7 +41,7 @@ def rewire(
     for name, array in (("dropped", dropped), ("grown", grown)):
         if len(array) and np.asarray(array).dtype.kind not in "iu":
             raise TypeError(f"{name}: flat indices must be whole numbers")
-    indices = layer.keys
+    indices = layer.flat_indices
     order = np.argsort(grown)
     grown, new_weights = grown[order], np.asarray(new_weights, np.float32)[order]
     before = find(indices, grown)
@@ -57,7 +57,9 @@ def rewire(
     origin = np.insert(kept, at, grown_origin)
     weights = np.insert(layer.weights[kept], at, new_weights)
     indices = np.insert(indices[kept], at, grown)
-    after = SparseLayer.from_keys(indices, weights, layer.bias, layer.n_in, layer.n_out)
+    after = SparseLayer.from_flat_indices(
+        indices, weights, layer.bias, layer.n_in, layer.n_out
+    )
     return after, origin
 
 

@@ -24,7 +24,7 @@ def smallest_magnitude(
     """
     if not 0 <= n <= layer.nnz:
         raise ValueError(f"cannot choose {n} of {layer.nnz} connections")
-    return layer.keys[largest(-np.abs(layer.weights), n, rng)]
+    return layer.flat_indices[largest(-np.abs(layer.weights), n, rng)]
 
 
 def largest(scores: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -47,12 +47,12 @@ def closest_to_zero(layer: SparseLayer, n: int, fraction: float) -> np.ndarray:
     """Return the indices of the weights nearest zero on either side, ascending.
 
     SET's own rule: of the negative weights the fraction that is closest to zero, and of
-    the positive ones, each with its limits included, so that one or two more may go,
-    and all that equal a limit. With n = 0 none go.
+    the positive ones, each with its limits included: one or two more, and all that
+    equal a limit, may be among them. With n = 0 there are none.
 
     >>> weights = [-9, -8, -2, -1, 3, 4, 5, 6, 7]
-    >>> layer = SparseLayer.from_keys(range(9), weights, [0], 9, 1)
-    >>> closest_to_zero(layer, 3, 0.34)  # from -8 over -1, the nearest, to 4
+    >>> layer = SparseLayer.from_flat_indices(range(9), weights, [0], 9, 1)
+    >>> closest_to_zero(layer, 3, 0.34)  # from -8 to 4; -1 is the nearest
     array([1, 2, 3, 4, 5])
     """
     if n == 0:
@@ -64,7 +64,7 @@ def closest_to_zero(layer: SparseLayer, n: int, fraction: float) -> np.ndarray:
     low = int((1 - fraction) * first)
     high = min(int(end + fraction * (len(values) - end)), len(values) - 1)
     weights = layer.weights
-    return layer.keys[(weights >= values[low]) & (weights <= values[high])]
+    return layer.flat_indices[(weights >= values[low]) & (weights <= values[high])]
 
 
 def random_absent(
@@ -80,11 +80,11 @@ def random_absent(
     `also` are indices of the layer that count as free (the just dropped ones),
     `exclude` are indices that count as taken. Memory grows with connections + n.
 
-    >>> layer = SparseLayer.from_keys([0, 2], [1, 1], [0, 0], n_in=2, n_out=2)
+    >>> layer = SparseLayer.from_flat_indices([0, 2], [1, 1], [0, 0], n_in=2, n_out=2)
     >>> random_absent(layer, 2, np.random.default_rng(0))
     array([1, 3])
     """
-    taken = layer.keys
+    taken = layer.flat_indices
     if also is not None:
         taken = without(taken, also)
     if exclude is not None:
@@ -115,11 +115,11 @@ def first_absent(
 ) -> np.ndarray:
     """Return the first n free indices, input by input, ascending.
 
-    >>> layer = SparseLayer.from_keys([0], [1], [0, 0], n_in=3, n_out=2)
+    >>> layer = SparseLayer.from_flat_indices([0], [1], [0, 0], n_in=3, n_out=2)
     >>> first_absent(layer, 2)  # input 0 to output 1, input 1 to output 0
     array([1, 3])
     """
-    taken = layer.keys if also is None else without(layer.keys, also)
+    taken = layer.flat_indices if also is None else without(layer.flat_indices, also)
     by_input = np.sort(taken % layer.n_in * layer.n_out + taken // layer.n_in)
     free = np.arange(n) + np.searchsorted(
         by_input - np.arange(len(by_input)), np.arange(n), side="right"

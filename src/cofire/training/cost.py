@@ -1,4 +1,4 @@
-"""What a network costs: connections, multiply-adds, bytes; counted, not guessed."""
+"""What a network costs: connections, multiply-adds, bytes; counted, not estimated."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,13 +9,13 @@ from cofire.training.record import EpochRecord
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a fit cost, beside its dense twin (the same sizes, every connection there).
+    """What a fit cost, and what its dense twin costs (same sizes, every connection).
 
     Bytes are those of the model: a float32 per weight and bias, and for the sparse one
     an int32 index per connection and an int64 pointer per neuron. Multiply-adds are
-    those of one prediction; a training step does about three times as many.
-    `capped_layers` are those with every connection, the first layer being 0; in print
-    it is layer 1.
+    those of one prediction; a training step needs about three times as many.
+    `capped_layers` are the indices, from 0, of the layers with every connection; when
+    printed, layers are counted from 1.
     """
 
     connections: int
@@ -61,7 +61,7 @@ class Receipt:
 
 
 def _ratio(ours: int, dense: int) -> str:
-    """Say how many times less, or more, it is.
+    """Say how many times less or more it is.
 
     >>> [_ratio(*pair) for pair in [(10, 25), (25, 24), (30, 10)]]
     ['2.5 x less', 'about the same', '3.0 x more']
@@ -73,9 +73,9 @@ def _ratio(ours: int, dense: int) -> str:
 
 
 def epoch_multiply_adds(model: Any, n_rows: int) -> list[float]:
-    """Multiply-adds of training and growing, for each epoch of a fitted estimator.
+    """Multiply-adds of training and of searches, per epoch of a fitted estimator.
 
-    What a search for places did stands in `history_`.
+    Those of the searches are taken from `history_`.
     """
     training = training_multiply_adds(model.network_.n_connections, n_rows)
     return [
@@ -96,19 +96,19 @@ def receipt(
     simd_level: str,
     threads: int,
 ) -> Receipt:
-    """Add up what the network takes and what its history spent."""
+    """Add up the costs of the network and of the epochs in its history."""
     neurons = sum(layer.n_out for layer in network.layers)
     connections = network.n_connections
-    places = sum(layer.n_in * layer.n_out for layer in network.layers)
+    possible = sum(layer.n_in * layer.n_out for layer in network.layers)
     pointers = neurons + len(network.layers)
 
     return Receipt(
         connections=connections,
-        dense_connections=places,
+        dense_connections=possible,
         bytes=8 * connections + 8 * pointers + 4 * neurons,
-        dense_bytes=4 * (places + neurons),
+        dense_bytes=4 * (possible + neurons),
         multiply_adds=connections,
-        dense_multiply_adds=places,
+        dense_multiply_adds=possible,
         epochs=len(history),
         train_seconds=sum(record["train_seconds"] for record in history),
         rewire_seconds=sum(record["rewire_seconds"] for record in history),

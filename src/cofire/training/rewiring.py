@@ -66,7 +66,7 @@ def begin(
     chosen = method.begin(network, gradients, counts, progress.seed)
     for i, (layer, indices) in enumerate(zip(network.layers, chosen, strict=True)):
         nothing = np.empty(0, np.int64)
-        dropped = without(layer.keys, indices)
+        dropped = without(layer.flat_indices, indices)
         network.layers[i], _ = rewire(layer, dropped, nothing, np.empty(0))
     progress.optimizer.start(network)
 

@@ -20,9 +20,9 @@ from helpers.strategies import layers
 
 
 def random_layer(n_in, n_out, density, rng):
-    places = np.flatnonzero(rng.random(n_in * n_out) < density)
-    weights, bias = rng.normal(size=len(places)), 0.1 * rng.normal(size=n_out)
-    return SparseLayer.from_keys(places, weights, bias, n_in, n_out)
+    indices = np.flatnonzero(rng.random(n_in * n_out) < density)
+    weights, bias = rng.normal(size=len(indices)), 0.1 * rng.normal(size=n_out)
+    return SparseLayer.from_flat_indices(indices, weights, bias, n_in, n_out)
 
 
 def brute_force_cosines(network, X):
@@ -37,8 +37,8 @@ def brute_force_cosines(network, X):
         network.layers, activations[:-1], activations[1:], strict=True
     ):
         cosines = []
-        for place in sorted(naive.places(layer)):
-            p, q = a[place % layer.n_in], b[place // layer.n_in]
+        for index in sorted(naive.flat_indices(layer)):
+            p, q = a[index % layer.n_in], b[index // layer.n_in]
             norm = np.linalg.norm(p) * np.linalg.norm(q)
             cosines.append(abs(p @ q) / norm if norm > 0 else 0.0)
         found.append(cosines)
@@ -88,9 +88,9 @@ def test_the_first_in_an_order_go_and_the_others_stay_as_they_were(layer, seed, 
     after = without_first(layer, ranked, n)
     after.check()
     left = naive.to_dense(layer)
-    places = sorted(naive.places(layer))
+    indices = sorted(naive.flat_indices(layer))
     for k in ranked[:n]:
-        left.flat[places[k]] = 0
+        left.flat[indices[k]] = 0
     assert after.nnz == layer.nnz - n
     np.testing.assert_array_equal(naive.to_dense(after), left)
     np.testing.assert_array_equal(after.bias, layer.bias)

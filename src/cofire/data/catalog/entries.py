@@ -51,7 +51,7 @@ class Entry:
     image_shape: tuple[int, int, int] | None = None
     """Height, width and channels of an image; the channel runs fastest."""
     relevant_features: tuple[int, ...] = ()
-    """Indices of the features that carry the class, where that is known."""
+    """Indices of the features that carry the class, if they are known."""
 
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"

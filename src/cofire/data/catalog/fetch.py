@@ -10,11 +10,11 @@ from cofire.data.catalog.reading import assembled, read
 
 
 def fetch(name: str, folder: Path | None = None, *, watch: Watch | None = None) -> Path:
-    """Return the file of a data set, downloaded from its original site if need be.
+    """Return the file of a data set, downloaded from its original site if necessary.
 
     folder: where the file is made. None: a copy that `load` would find is returned, or
     the file is made in the user's cache. Its values must have the catalogue's digest.
-    An interrupted download is resumed; the path never holds half a file.
+    An interrupted download is resumed; the path never holds an incomplete file.
     watch: called with the progress of each download.
     """
     entry = entry_of(name)

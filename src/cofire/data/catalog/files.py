@@ -91,7 +91,7 @@ def packed_sheets(X: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def write_arrays(path: Path, arrays: Arrays) -> None:
-    """Write the arrays as an .npz file; the path never holds half a file."""
+    """Write the arrays as an .npz file; the path never holds an incomplete one."""
     with (
         replacing(path) as whole,
         zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive,

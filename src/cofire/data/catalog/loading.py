@@ -1,4 +1,4 @@
-"""load: read a named data set, and download it first if need be."""
+"""load: read a named data set, and download it first if necessary."""
 
 from cofire.data.catalog.dataset import Dataset
 from cofire.data.catalog.fetch import fetch

@@ -22,14 +22,14 @@ def from_frame(path: Path, frame: Any, reading: Reading) -> Table:
 
 
 def refuse_duplicates(path: Path, names: list[str]) -> None:
-    """Raise a ValueError where two columns have the same name."""
+    """Raise a ValueError if two columns have the same name."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"{path}: two columns have the name {twice!r}.")
 
 
 def target_name(path: Path, names: list[str], reading: Reading) -> str | None:
-    """Return the name of the target's column; None if there is none, nor need be."""
+    """Return the name of the target's column; None if it may be missing and is."""
     target = reading.target
     if target is None:
         return names[-1] if reading.labelled else None

@@ -79,8 +79,12 @@ def without_first(layer: SparseLayer, ranked: np.ndarray, n: int) -> SparseLayer
     """Return the layer without the first n of its connections in this order."""
     stays = np.ones(layer.nnz, dtype=bool)
     stays[ranked[:n]] = False
-    return SparseLayer.from_keys(
-        layer.keys[stays], layer.weights[stays], layer.bias, layer.n_in, layer.n_out
+    return SparseLayer.from_flat_indices(
+        layer.flat_indices[stays],
+        layer.weights[stays],
+        layer.bias,
+        layer.n_in,
+        layer.n_out,
     )
 
 
