@@ -9,8 +9,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <type_traits>
 
@@ -19,10 +19,24 @@ namespace cofire {
 namespace nb = nanobind;
 using namespace nb::literals;
 
+// A part of a message: words, or a number. Not by a stream: where libstdc++ is linked statically
+// into this module, streams crash beside another copy of it in the same process.
+template <class Part> void append(std::string& message, const Part& part) {
+    if constexpr (std::is_integral_v<Part>) {
+        message += std::to_string(part);
+    } else if constexpr (std::is_floating_point_v<Part>) {
+        char digits[32];
+        std::snprintf(digits, sizeof digits, "%g", static_cast<double>(part));
+        message += digits;
+    } else {
+        message += part;
+    }
+}
+
 template <class... Parts> std::string text(const Parts&... parts) {
-    std::ostringstream out;
-    (out << ... << parts);
-    return out.str();
+    std::string message;
+    (append(message, parts), ...);
+    return message;
 }
 
 template <class... Parts> [[noreturn]] void refuse(const Parts&... parts) {
