@@ -11,6 +11,7 @@ from cofire.methods.set import SET
 from cofire.search import Exact
 from cofire.topology.create import create_network
 from cofire.training.progress import Progress, TrainingData
+from cofire.training.rewiring import rewire_network
 from cofire.training.settings import Settings
 from helpers.estimator_cases import classes
 
@@ -23,6 +24,9 @@ SETTINGS = Settings(
     learning_rate="constant",
     learning_rate_init=0.05,
     max_epochs=10,
+    update_interval=None,
+    update_stop=1.0,
+    steps_per_epoch=None,
     restore_best=True,
     n_threads=1,
     similarity=Exact(),
@@ -50,6 +54,13 @@ def begin(optimizer=SGD, counts=(40, 20), seed=3, **how):
         engine.Rows(X), y.astype(np.int32), None, np.arange(len(y)), **how
     )
     return progress, data
+
+
+def rewire_now(progress, data, settings):
+    """The rewiring that opens the epoch which comes next."""
+    steps = data.steps(settings, progress.seed)
+    stretch = next(steps.stretches(progress.epoch))
+    return rewire_network(progress, data, settings, stretch)
 
 
 @dataclass(frozen=True)

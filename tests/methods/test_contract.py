@@ -19,11 +19,10 @@ from cofire.methods.static import Static
 from cofire.persistence.progress import describe_progress, restore_progress
 from cofire.training.loop import train
 from cofire.training.progress import Progress
-from cofire.training.rewiring import rewire_network
 from helpers import naive
 from helpers.estimator_cases import network_bits, same
 from helpers.method_cases import at, full_network, in_training, two_connections
-from helpers.training_cases import SETTINGS
+from helpers.training_cases import SETTINGS, rewire_now
 from helpers.training_cases import begin as start
 
 REWIRING = [name for name in sorted(METHODS) if METHODS[name]().rewires(at(1))]
@@ -67,7 +66,7 @@ def test_every_method_keeps_the_contract(name, seed, options, epoch, stall):
         return
     before = progress.network.copy()
 
-    rewiring = rewire_network(progress, data, how)
+    rewiring = rewire_now(progress, data, how)
 
     for i, (old, new) in enumerate(
         zip(before.layers, progress.network.layers, strict=True)
@@ -107,7 +106,7 @@ def test_every_method_repeats_itself(name, seed, options):
     results = []
     for n_threads in (1, 3):
         progress, data, how = in_training(seed, method)
-        rewire_network(progress, data, replace(how, n_threads=n_threads))
+        rewire_now(progress, data, replace(how, n_threads=n_threads))
         results.append(network_bits(progress.network))
     assert same(*results)
 
@@ -215,7 +214,7 @@ def test_what_a_method_must_not_return_is_refused(grown, error, message):
     progress.optimizer.start(progress.network)
     how = replace(how, method=Rogue(), drop_fraction=0.5)
     with pytest.raises(error, match=message):
-        rewire_network(progress, data, how)
+        rewire_now(progress, data, how)
     assert progress.network.layers[0] is layer  # nothing has changed
 
 
@@ -236,9 +235,9 @@ def test_a_search_may_look_at_the_last_rows_of_the_epoch_before(drop_last):
     progress = Progress(network, SGD(), 1, epoch=3)
     progress.optimizer.start(network)
     how = replace(how, batch_size=4, drop_last=drop_last, drop_fraction=1.0)
-    used = data.order(how, progress.seed, 2)
+    used = data.steps(how, progress.seed).pass_order(2)
     used = used[4:8] if drop_last else used[8:]
-    rewiring = rewire_network(progress, data, how)
+    rewiring = rewire_now(progress, data, how)
     (index,) = rewiring.grown[0].tolist()
     assert index % 10 in used
 

@@ -8,9 +8,10 @@ import pytest
 from cofire.core.layer import SparseLayer
 from cofire.methods import make_method
 from cofire.methods.snip import SNIP
-from cofire.training.rewiring import begin, rewire_network
+from cofire.training.rewiring import begin
 from helpers import naive, naive_methods
 from helpers.method_cases import in_training, whole_layer
+from helpers.training_cases import rewire_now
 
 
 @pytest.mark.parametrize("name", sorted(naive_methods.DEFINITIONS))
@@ -39,7 +40,7 @@ def test_every_update_equals_the_definition(name, variant):
             signed=variant == "signed",
             ties="index" if index else "random",
         )
-        rewiring = rewire_network(progress, data, how)
+        rewiring = rewire_now(progress, data, how)
         for i, (dropped, grown) in enumerate(expected):
             assert set(rewiring.dropped[i].tolist()) == dropped, (seed, i)
             assert set(rewiring.grown[i].tolist()) == grown, (seed, i)

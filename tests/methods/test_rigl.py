@@ -8,8 +8,8 @@ from cofire.core.layer import SparseLayer
 from cofire.core.optimizers import SGD
 from cofire.methods.rigl import RigL
 from cofire.training.progress import Progress
-from cofire.training.rewiring import rewire_network
 from helpers.method_cases import in_training
+from helpers.training_cases import rewire_now
 
 
 def test_rigl_grows_where_the_gradient_is():
@@ -27,7 +27,7 @@ def test_rigl_grows_where_the_gradient_is():
     network = replace(progress.network, layers=[layer])
     progress = Progress(network, SGD(), 1)
     progress.optimizer.start(network)
-    rewiring = rewire_network(progress, data, replace(how, drop_fraction=0.5))
+    rewiring = rewire_now(progress, data, replace(how, drop_fraction=0.5))
     assert rewiring.dropped[0].tolist() == [0]
     assert rewiring.grown[0].tolist() == [5]
     assert network.layers[0].weights.tolist() == [5, 0]

@@ -14,9 +14,8 @@ from cofire.methods import Grown, make_method
 from cofire.methods.set import SET
 from cofire.training.loop import train
 from cofire.training.record import new_record
-from cofire.training.rewiring import rewire_network
 from helpers.estimator_cases import METHODS_ALONE, network_bits, same
-from helpers.training_cases import SETTINGS, Telling, begin
+from helpers.training_cases import SETTINGS, Telling, begin, rewire_now
 
 # ---- rewiring ------------------------------------------------------------------------
 
@@ -52,7 +51,7 @@ def test_moments_stay_with_their_connections(optimizer):
     before = list(progress.network.layers)
     settings = replace(SETTINGS, method=Telling())
     record = new_record(0, 2, None)
-    rewire_network(progress, data, settings).note(record)
+    rewire_now(progress, data, settings).note(record)
     assert record["replaced"] == [12, 6]
     assert record["random_share"] == [1 / 12, 1 / 6]
     for i, (old, new) in enumerate(zip(before, progress.network.layers, strict=True)):
@@ -91,7 +90,7 @@ def test_similarity_is_that_of_the_network_before_the_drop(monkeypatch):
     weight = np.linspace(0.5, 2, 90, dtype=np.float32)
     data = replace(data, sample_weight=weight, row_ids=np.arange(5, 90))
     before, progress.epoch = progress.network.copy(), 1
-    rewire_network(progress, data, replace(SETTINGS, method=make_method("ctre_sim")))
+    rewire_now(progress, data, replace(SETTINGS, method=make_method("ctre_sim")))
     ((network, search),) = calls
     assert same(network_bits(network), network_bits(before))
     assert search.n_wanted == [12, 6]
@@ -126,7 +125,7 @@ def test_a_rewiring_that_finds_no_memory_changes_nothing(monkeypatch):
         numpy = SimpleNamespace(zeros=zeros, float32=np.float32, ndarray=np.ndarray)
         patch.setattr("cofire.core.optimizers.np", numpy)
         with pytest.raises(MemoryError):
-            rewire_network(progress, data, SETTINGS)
+            rewire_now(progress, data, SETTINGS)
     assert all(map(operator.is_, progress.network.layers, before[0]))
     for state, old in zip(progress.optimizer.state, before[1], strict=True):
         assert same(state.weights, old.weights)
@@ -153,7 +152,7 @@ def test_a_careless_method_is_told_and_changes_nothing(answer, error, message):
     before = network_bits(progress.network.copy())
     method = Careless(answer=answer)
     with pytest.raises(error, match=message):
-        rewire_network(progress, data, replace(SETTINGS, method=method))
+        rewire_now(progress, data, replace(SETTINGS, method=method))
     assert same(network_bits(progress.network), before)
 
 

@@ -14,8 +14,8 @@ from hypothesis.stateful import (
 
 from cofire.methods import METHODS, TrainingPoint, make_method
 from cofire.topology.rewire import rewire
-from cofire.training.rewiring import rewire_network
 from helpers.method_cases import in_training
+from helpers.training_cases import rewire_now
 
 AT_1 = TrainingPoint(update=1, epoch=1, max_epochs=10)
 REWIRING = sorted(name for name in METHODS if METHODS[name]().rewires(AT_1))
@@ -63,7 +63,7 @@ class Programs(RuleBasedStateMachine):
             **vars(self.settings) | {"method": method, "drop_fraction": fraction}
         )
         self.progress.longest_stall = stall
-        rewiring = rewire_network(self.progress, self.data, self.settings)
+        rewiring = rewire_now(self.progress, self.data, self.settings)
         for i, memory in enumerate(self.memory):
             n_before, gone = len(memory), rewiring.dropped[i].tolist()
             dropped = {index: memory.pop(index) for index in gone}

@@ -108,15 +108,28 @@ class Parameters(BaseEstimator):
     drop_fraction: float = REWIRING(
         "float",
         [_FRACTION],
-        """Fraction of each layer's connections that is replaced before every epoch but
-        the first.""",
+        "Fraction of each layer's connections that is replaced at an update.",
         default=0.2,
     )
     drop_schedule: str = REWIRING(
         choice(DROP_SCHEDULES),
         [str],
-        "Whether that fraction stays, or falls to 0 over max_iter.",
+        "Whether that fraction stays, or falls to 0 until update_stop.",
         default="constant",
+    )
+    update_interval: int | None = REWIRING(
+        "int or None",
+        [_COUNT, None],
+        """Optimiser steps from one update of the topology to the next (RigL's delta T);
+        None: one update before every epoch but the first.""",
+        default=None,
+    )
+    update_stop: float = REWIRING(
+        "float",
+        [Interval(Real, 0, 1, closed="both")],
+        """The fraction of the fit after which the topology stays as it is (RigL's
+        T_end). drop_schedule="cosine" reaches 0 there.""",
+        default=1.0,
     )
     similarity: str | Similarity = REWIRING(
         f"{choice(SIMILARITIES)} or cofire.similarity.Similarity",

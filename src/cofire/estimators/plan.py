@@ -81,7 +81,10 @@ def _settings(parameters: Parameters, method: Method) -> Settings:
         similarity=make_similarity(parameters.similarity),
         drop_fraction=parameters.drop_fraction,
         drop_schedule=parameters.drop_schedule,
+        update_interval=parameters.update_interval,
+        update_stop=float(parameters.update_stop),
         batch_size=min(int(parameters.batch_size), 2**62),  # the engine has 64 bits
+        steps_per_epoch=None,
         drop_last=parameters.last_batch == "drop",
         shuffle=parameters.shuffle,
         learning_rate=parameters.learning_rate,

@@ -6,11 +6,13 @@ from typing import Any
 
 from cofire import engine
 from cofire.errors import DivergenceError
+from cofire.methods import TrainingPoint
 from cofire.training.progress import Progress, TrainingData
 from cofire.training.record import EpochRecord, new_record
 from cofire.training.rewiring import rewire_network
 from cofire.training.schedules import learning_rate
 from cofire.training.settings import Settings
+from cofire.training.steps import Steps, Stretch
 
 
 def train(
@@ -23,37 +25,55 @@ def train(
 ) -> None:
     """Run up to `n_epochs` epochs; any callback may end it after an epoch.
 
-    A rewiring opens an epoch, so a finished training is never freshly disturbed.
+    A rewiring comes before the steps that train what it grew, so a finished training is
+    never freshly disturbed.
     """
-    method = settings.method
+    method, steps = settings.method, data.steps(settings, progress.seed)
     for epoch in range(progress.epoch, progress.epoch + n_epochs):
-        start, point = time.perf_counter(), progress.point(settings, epoch)
-        phase, n_layers = method.phase(point), len(progress.network.layers)
-        record = new_record(epoch, n_layers, _is_random(phase))
-        undo_rewiring = _undo_rewiring(progress)
-        if method.rewires(point):
-            rewiring = rewire_network(progress, data, settings)
-            rewiring.note(record)
-            for callback in callbacks:
-                callback.on_rewired(progress, rewiring, record)
-        rewired = time.perf_counter()
-        try:
-            _train_epoch(progress, data, settings, record)
-        except DivergenceError:
-            undo_rewiring()
-            raise
+        phase = method.phase(_point_before(epoch, progress, settings, steps))
+        record = new_record(epoch, len(progress.network.layers), _is_random(phase))
+        for stretch in steps.stretches(epoch):
+            start, undo_rewiring = time.perf_counter(), _undo_rewiring(progress)
+            if _rewires(stretch, progress, settings):
+                rewiring = rewire_network(progress, data, settings, stretch)
+                rewiring.note(record)
+                for callback in callbacks:
+                    callback.on_rewired(progress, rewiring, record)
+            rewired = time.perf_counter()
+            try:
+                _train_stretch(progress, data, settings, steps, stretch, record)
+            except DivergenceError:
+                undo_rewiring()
+                raise
+            record["rewire_seconds"] += rewired - start
+            record["train_seconds"] += time.perf_counter() - rewired
         trained = time.perf_counter()
         _evaluate(progress, data, settings, record)
-        record["rewire_seconds"] = rewired - start
-        record["train_seconds"] = trained - rewired
         record["evaluate_seconds"] = time.perf_counter() - trained
-        next_phase = method.phase(progress.point(settings, epoch + 1))
+        after = _point_before(epoch + 1, progress, settings, steps)
+        next_phase = method.phase(after)
         record["switched"] = next_phase != phase or _has_switched(progress)
         # In one statement: an interrupt finds as many records as epochs.
         progress.history, progress.epoch = [*progress.history, record], epoch + 1
         # All callbacks hear of the epoch, then any may stop.
         if any([callback.on_epoch_end(progress, record) for callback in callbacks]):
             break
+
+
+def _point_before(
+    epoch: int, progress: Progress, settings: Settings, steps: Steps
+) -> TrainingPoint:
+    return progress.point(settings, next(steps.stretches(epoch)))
+
+
+def _rewires(stretch: Stretch, progress: Progress, settings: Settings) -> bool:
+    """Whether an update is due before this stretch, and the method uses it."""
+    if stretch.update is None:
+        return False
+    stop = settings.update_stop
+    if stop < 1 and progress.done(settings, stretch) >= stop:
+        return False
+    return settings.method.rewires(progress.point(settings, stretch))
 
 
 def _has_switched(progress: Progress) -> bool:
@@ -67,10 +87,10 @@ def _is_random(phase: str | None) -> bool | None:
 
 
 def _undo_rewiring(progress: Progress) -> Callable[[], None]:
-    """Return a function that undoes the rewiring of an epoch that diverges.
+    """Return a function that undoes a rewiring after which training diverges.
 
     Values that only cancel each other in a sum may be too large once some of them were
-    dropped: the network of the epoch before is the last that is known to be finite.
+    dropped: the network before is the last that is known to be finite.
     """
     layers = list(progress.network.layers)
     moments = [list(state.weights) for state in progress.optimizer.state]
@@ -83,37 +103,49 @@ def _undo_rewiring(progress: Progress) -> Callable[[], None]:
     return undo
 
 
-def _train_epoch(
-    progress: Progress, data: TrainingData, settings: Settings, record: EpochRecord
+def _train_stretch(
+    progress: Progress,
+    data: TrainingData,
+    settings: Settings,
+    steps: Steps,
+    stretch: Stretch,
+    record: EpochRecord,
 ) -> None:
-    epoch = progress.epoch
     rate = progress.optimizer.learning_rate = learning_rate(
         settings.learning_rate,
         settings.learning_rate_init,
-        epoch - progress.first_epoch,
+        stretch.epoch - progress.first_epoch + stretch.progress,
         settings.max_epochs,
         [past["loss"] for past in progress.history[progress.first_epoch :]],
     )
+    number, offset = steps.pass_of(stretch.begin)
     try:
         stats = engine.train_epoch(
             progress.network,
             progress.optimizer,
             data.rows,
             data.targets,
-            order=data.order(settings, progress.seed, epoch),
-            batch_size=settings.batch_size,
+            order=steps.order(stretch.begin, stretch.end),
+            batch_size=steps.batch_size,
             sample_weight=data.sample_weight,
             drop_last=settings.drop_last,
             augmentation=settings.augmentation,
             label_smoothing=settings.label_smoothing,
             input_dropout=settings.input_dropout,
             seed=progress.seed,
-            epoch=epoch,
+            epoch=number,
+            pass_offset=offset,
+            pass_size=len(data.row_ids),
             n_threads=settings.n_threads,
         )
     except DivergenceError as error:
-        raise DivergenceError(layer=error.layer, epoch=epoch) from None
-    record["loss"], record["learning_rate"] = stats.loss, rate
+        raise DivergenceError(layer=error.layer, epoch=stretch.epoch) from None
+    if stretch.progress == 0:
+        record["loss"], record["learning_rate"] = stats.loss, rate
+    else:  # the mean over the steps of the epoch
+        n_new, n = stretch.end - stretch.begin, stretch.end % steps.per_epoch
+        n = n or steps.per_epoch
+        record["loss"] += (stats.loss - record["loss"]) * (n_new / n)
     record["alive"] = stats.fired
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from cofire import engine
 from cofire.core.network import SparseNetwork
 from cofire.core.optimizers import Optimizer
-from cofire.core.random import stream
 from cofire.methods import TrainingPoint
 from cofire.search import Deck
 from cofire.training.record import EpochRecord
 from cofire.training.settings import Settings
+from cofire.training.steps import Steps, Stretch
 
 Scorer = Callable[[SparseNetwork], tuple[float, float]]
 """Gives the score (accuracy or R^2) and the mean loss of a network."""
@@ -42,11 +42,9 @@ class TrainingData:
         """The rows in use, shuffled and fast to read."""
         return Deck.of(self.rows, self.row_ids, self.rarity, self.sample_weight)
 
-    def order(self, settings: Settings, seed: int, epoch: int) -> np.ndarray:
-        """Return the rows in the order in which the batches of an epoch take them."""
-        if not settings.shuffle:
-            return self.row_ids
-        return stream(seed, "order", epoch=epoch).permutation(self.row_ids)
+    def steps(self, settings: Settings, seed: int) -> Steps:
+        """Say which rows each step of a training takes."""
+        return Steps(self.row_ids, settings, seed)
 
 
 @dataclass
@@ -65,17 +63,22 @@ class Progress:
     first_epoch: int = 0
     """Where the present fit began: a warm start counts its schedules from there."""
 
+    def done(self, settings: Settings, stretch: Stretch) -> float:
+        """Say how much of the fit is done before this stretch: 0 to 1."""
+        epochs = stretch.epoch - self.first_epoch + stretch.progress
+        return epochs / settings.max_epochs
+
     def begin_fit(self) -> None:
         """Forget what was best: another fit may have other validation data."""
         self.first_epoch = self.epoch
         self.best_score = self.best_network = None
         self.stalled_epochs = self.longest_stall = 0
 
-    def point(self, settings: Settings, epoch: int) -> TrainingPoint:
-        """Say where training stands before this epoch, as methods see it."""
+    def point(self, settings: Settings, stretch: Stretch) -> TrainingPoint:
+        """Say where training stands before this stretch, as methods see it."""
         return TrainingPoint(
-            update=epoch,
-            epoch=epoch,
+            update=stretch.update or 0,
+            epoch=stretch.epoch,
             first_epoch=self.first_epoch,
             max_epochs=settings.max_epochs,
             longest_stall=self.longest_stall,

@@ -19,6 +19,7 @@ from cofire.training.progress import Progress, TrainingData
 from cofire.training.record import EpochRecord
 from cofire.training.schedules import drop_fraction
 from cofire.training.settings import Settings
+from cofire.training.steps import Stretch
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,15 +37,16 @@ class Rewiring:
 
     def note(self, record: EpochRecord) -> None:
         """Write into the epoch's record what was done."""
-        record["replaced"] = [len(indices) for indices in self.grown]
-        record["random_share"] = [
-            n / len(indices) if len(indices) else 0.0
-            for n, indices in zip(self.n_random, self.grown, strict=True)
-        ]
+        for i, indices in enumerate(self.grown):
+            n, n_before = len(indices), record["replaced"][i]
+            n_random = record["random_share"][i] * n_before + self.n_random[i]
+            record["replaced"][i] = n_before + n
+            record["random_share"][i] = n_random / (n_before + n) if n_random else 0.0
         if self.found is not None:
             record["recall"] = self.found.recall
             record["candidate_factor"] = self.found.factor
-            record["search_multiply_adds"] = self.found.multiply_adds
+            before = record["search_multiply_adds"] or 0
+            record["search_multiply_adds"] = before + self.found.multiply_adds
 
 
 def begin(
@@ -52,13 +54,14 @@ def begin(
 ) -> None:
     """Let a method that starts full choose `counts[l]` connections of each layer l."""
     method, network = settings.method, progress.network
-    order = data.order(settings, progress.seed, 0)
+    steps = data.steps(settings, progress.seed)
+    size = steps.batch_size
     gradients = engine.gradients(
         network,
         data.rows,
         data.targets,
-        order=order[: method.first_batches * settings.batch_size],
-        batch_size=settings.batch_size,
+        order=steps.pass_order(0)[: method.first_batches * size],
+        batch_size=size,
         alpha=progress.optimizer.alpha,
         sample_weight=data.sample_weight,
         n_threads=settings.n_threads,
@@ -72,24 +75,25 @@ def begin(
 
 
 def rewire_network(
-    progress: Progress, data: TrainingData, settings: Settings
+    progress: Progress,
+    data: TrainingData,
+    settings: Settings,
+    stretch: Stretch,
 ) -> Rewiring:
     """Let the method update the topology; the optimiser's state follows."""
     network = progress.network
     update = update_topology(
         network.layers,
         settings.method,
-        progress.point(settings, progress.epoch),
+        progress.point(settings, stretch),
         seed=progress.seed,
         drop_fraction=drop_fraction(
             settings.drop_schedule,
             settings.drop_fraction,
-            progress.epoch - progress.first_epoch,
-            settings.max_epochs,
+            stretch.epoch - progress.first_epoch + stretch.progress,
+            settings.max_epochs * settings.update_stop,
         ),
-        find=lambda request, kept, n_wanted: _find(
-            request, kept, n_wanted, progress, data, settings
-        ),
+        find=_Finding(progress, data, settings, stretch).find,
     )
     before = SparseNetwork(list(network.layers), network.activation, network.output)
     state = progress.optimizer.followed(update.origins)
@@ -107,37 +111,68 @@ def rewire_network(
     )
 
 
-def _find(
-    request: Search,
-    kept: list[np.ndarray],
-    n_wanted: list[int],
-    progress: Progress,
-    data: TrainingData,
-    settings: Settings,
-) -> Found:
-    row_ids = _rows(request.rows, progress, data, settings)
-    all_rows = row_ids is data.row_ids
-    pairs = engine.PairSearch(
-        network=progress.network,
-        rows=data.rows,
-        row_ids=row_ids,
-        kept=kept,
-        n_wanted=n_wanted,
-        seed=progress.seed,
-        epoch=progress.epoch,
-        score=request.score,
-        ties=request.ties,
-        gate=_gates(request.false_alarms, progress.network.layers, kept),
-        sharpness=request.sharpness,
-        targets=data.targets if request.uses_targets else None,
-        sample_weight=data.sample_weight,
-        n_threads=settings.n_threads,
-        deck=(lambda: data.deck) if all_rows and _has_deck(data) else None,
-    )
-    # Gradients are those of one batch: nothing is to be saved there.
-    similarity = Exact() if request.uses_targets else settings.similarity
-    factor = progress.history[-1].get("candidate_factor") if progress.history else None
-    return similarity.find(pairs, (lambda: data.rarity) if all_rows else None, factor)
+@dataclass(frozen=True, eq=False)
+class _Finding:
+    """What the searches of one update look at."""
+
+    progress: Progress
+    data: TrainingData
+    settings: Settings
+    stretch: Stretch
+
+    @property
+    def update(self) -> int:
+        assert self.stretch.update is not None  # otherwise nothing is searched
+        return self.stretch.update
+
+    def find(
+        self, request: Search, kept: list[np.ndarray], n_wanted: list[int]
+    ) -> Found:
+        """Find the pairs that a method asks for."""
+        progress, data, settings = self.progress, self.data, self.settings
+        row_ids = self._rows(request.rows)
+        all_rows = row_ids is data.row_ids
+        pairs = engine.PairSearch(
+            network=progress.network,
+            rows=data.rows,
+            row_ids=row_ids,
+            kept=kept,
+            n_wanted=n_wanted,
+            seed=progress.seed,
+            epoch=self.update,
+            score=request.score,
+            ties=request.ties,
+            gate=_gates(request.false_alarms, progress.network.layers, kept),
+            sharpness=request.sharpness,
+            targets=data.targets if request.uses_targets else None,
+            sample_weight=data.sample_weight,
+            n_threads=settings.n_threads,
+            deck=(lambda: data.deck) if all_rows and _has_deck(data) else None,
+        )
+        # Gradients are those of one batch: nothing is to be saved there.
+        similarity = Exact() if request.uses_targets else settings.similarity
+        rarity = (lambda: data.rarity) if all_rows else None
+        history = progress.history
+        factor = history[-1].get("candidate_factor") if history else None
+        return similarity.find(pairs, rarity, factor)
+
+    def _rows(self, which: str | float) -> np.ndarray:
+        """Return the rows that a search looks at: see `Search`."""
+        row_ids, step = self.data.row_ids, self.stretch.begin
+        steps = self.data.steps(self.settings, self.progress.seed)
+        if which == "all":
+            return row_ids
+        if which == "next_batch":
+            return steps.batch(step)
+        if which == "last_batch":
+            return steps.batch(step - 1)
+        n, size = len(row_ids), steps.batch_size
+        if isinstance(which, int):
+            size = min(which, n)
+        elif which != "random_batch":
+            size = max(1, int(n * float(which)))
+        rng = stream(self.progress.seed, "rows", epoch=self.update)
+        return rng.choice(row_ids, size, replace=False)
 
 
 def _has_deck(data: TrainingData) -> bool:
@@ -157,25 +192,3 @@ def _gates(
 
     gates = [gate(a, len(b)) for a, b in zip(layers, kept, strict=True)]
     return [*gates[:-1], None]
-
-
-def _rows(
-    which: str | float, progress: Progress, data: TrainingData, settings: Settings
-) -> np.ndarray:
-    """Return the rows that a search looks at: see `Search`."""
-    epoch, n = progress.epoch, len(data.row_ids)
-    size = min(settings.batch_size, n)
-    if which == "all":
-        return data.row_ids
-    if which == "next_batch":
-        return data.order(settings, progress.seed, epoch)[:size]
-    if which == "last_batch":
-        order = data.order(settings, progress.seed, epoch - 1)
-        start = ((n if settings.drop_last else n + size - 1) // size - 1) * size
-        return order[start : start + size]
-    rng = stream(progress.seed, "rows", epoch=epoch)
-    if isinstance(which, int):
-        size = min(which, n)
-    elif which != "random_batch":
-        size = max(1, int(n * float(which)))
-    return rng.choice(data.row_ids, size, replace=False)

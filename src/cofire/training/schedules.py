@@ -36,11 +36,11 @@ DROP_SCHEDULES: dict[str, Callable[[float, float], float]] = {
 def learning_rate(
     schedule: str | Mapping[int, float],
     initial: float,
-    epoch: int,
-    max_epochs: int,
+    epoch: float,
+    max_epochs: float,
     losses: Sequence[float],
 ) -> float:
-    """Return the learning rate of an epoch.
+    """Return the learning rate of an epoch; 2.5 is the middle of the third.
 
     "constant" stays; "cosine" falls from `initial` towards 0 over `max_epochs`;
     "adaptive" is divided by 5 whenever the training loss has not fallen for two epochs.
@@ -58,8 +58,10 @@ def learning_rate(
     return RATE_SCHEDULES[schedule](initial, epoch / max_epochs, losses)
 
 
-def drop_fraction(schedule: str, initial: float, epoch: int, max_epochs: int) -> float:
-    """Return the fraction of connections that is replaced before an epoch.
+def drop_fraction(
+    schedule: str, initial: float, epoch: float, max_epochs: float
+) -> float:
+    """Return the fraction of connections that is replaced at an update.
 
     "constant" stays; "cosine" falls from `initial` towards 0 over `max_epochs`.
 

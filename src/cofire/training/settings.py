@@ -19,7 +19,13 @@ class Settings:
     similarity: Similarity
     drop_fraction: float
     drop_schedule: str
+    update_interval: int | None
+    """Steps from one update of the topology to the next; None: one per epoch."""
+    update_stop: float
+    """The fraction of the fit after which no update is due."""
     batch_size: int
+    steps_per_epoch: int | None
+    """None: an epoch is one pass over the rows."""
     drop_last: bool
     shuffle: bool
     learning_rate: str | Mapping[int, float]

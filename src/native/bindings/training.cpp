@@ -31,13 +31,17 @@ void make_samples(BoundSamples* self, nb::object rows, nb::object targets, nb::o
 
 void make_batches(BoundBatches* self, nb::object order, int64_t batch_size, bool drop_last,
                   std::optional<Augmentation> augmentation, double input_dropout, uint64_t seed,
-                  uint64_t epoch) {
+                  uint64_t epoch, int64_t pass_offset, int64_t pass_size) {
     const auto ids = array<const int64_t>(order, "order");
     if (batch_size < 1) refuse("batch_size: must be at least 1, got ", batch_size);
     if (!(input_dropout >= 0 && input_dropout < 1))
         refuse("input_dropout: must lie in [0, 1), got ", input_dropout);
-    const Batches view{ids.data(),   size(ids),     batch_size,   drop_last,
-                       augmentation, input_dropout, {seed, epoch}};
+    if (pass_size < 1) refuse("pass_size: must be at least 1, got ", pass_size);
+    if (pass_offset < 0 || pass_offset >= pass_size)
+        refuse("pass_offset: must lie in [0, pass_size), got ", pass_offset);
+    const Passes passes{{seed, epoch}, pass_offset, pass_size};
+    const Batches view{ids.data(),   size(ids),     batch_size, drop_last,
+                       augmentation, input_dropout, passes};
     new (self) BoundBatches{view, ids};
 }
 
@@ -140,7 +144,8 @@ void add_training(nb::module_& m) {
              "sample_weight"_a.none(), "largest_input"_a, "label_smoothing"_a);
     nb::class_<BoundBatches>(m, "Batches")
         .def("__init__", make_batches, nb::kw_only(), "order"_a.none(), "batch_size"_a,
-             "drop_last"_a, "augmentation"_a.none(), "input_dropout"_a, "seed"_a, "epoch"_a);
+             "drop_last"_a, "augmentation"_a.none(), "input_dropout"_a, "seed"_a, "epoch"_a,
+             "pass_offset"_a, "pass_size"_a);
     nb::class_<EpochResult>(m, "EpochResult")
         .def_ro("loss", &EpochResult::loss)
         .def_ro("n_steps", &EpochResult::n_steps)

@@ -85,4 +85,16 @@ struct RandomKey {
     }
 };
 
+// Rows that are walked through again and again: each pass has random numbers of its own, so that
+// a row gets others in every pass. Position 0 lies in the pass of `first`, `offset` rows after its
+// beginning.
+struct Passes {
+    RandomKey first;
+    int64_t offset = 0, size = 1;  // rows of a pass
+
+    RandomKey at(int64_t position) const {
+        return {first.seed, first.epoch + static_cast<uint64_t>((offset + position) / size)};
+    }
+};
+
 }  // namespace cofire

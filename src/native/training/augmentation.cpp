@@ -4,22 +4,22 @@
 
 namespace cofire {
 
-void Augmentation::gather(const Rows& rows, const RandomKey& random, const Kernels& kernels,
-                          const TileSamples& samples, const int32_t* tile_row, float* scratch,
-                          float* tile) const {
-    const CounterRandom numbers = random.stream(Stream::augmentation);
+void Augmentation::gather(const Rows& rows, const Passes& passes, int64_t position,
+                          const Kernels& kernels, const TileSamples& samples,
+                          const int32_t* tile_row, float* scratch, float* tile) const {
     const auto repeat_first = [&](auto** pointers) {
         std::fill(pointers + samples.n, pointers + samples.n_columns(), pointers[0]);
     };
     if (rows.kind == Rows::Kind::bytes) {
         const uint8_t* pointers[kMaxTile];
-        copy_images(rows.bytes, numbers, samples, reinterpret_cast<uint8_t*>(scratch), pointers);
+        copy_images(rows.bytes, passes, position, samples, reinterpret_cast<uint8_t*>(scratch),
+                    pointers);
         repeat_first(pointers);
         kernels.gather_bytes(samples.n8(), rows.n_features, pointers, rows.scale, rows.offset,
                              tile_row, tile);
     } else {
         const float* pointers[kMaxTile];
-        copy_images(rows.floats, numbers, samples, scratch, pointers);
+        copy_images(rows.floats, passes, position, samples, scratch, pointers);
         repeat_first(pointers);
         kernels.gather_floats(samples.n8(), rows.n_features, pointers, pointers, tile_row, tile);
     }
@@ -27,13 +27,14 @@ void Augmentation::gather(const Rows& rows, const RandomKey& random, const Kerne
 
 // The images of the samples as they are seen, one behind the other, and where each is.
 template <class T>
-void Augmentation::copy_images(const T* values, const CounterRandom& numbers,
+void Augmentation::copy_images(const T* values, const Passes& passes, int64_t position,
                                const TileSamples& samples, T* to, const T** pointers) const {
-    const auto within = [&](int64_t index, int64_t most) {  // -most … most
-        return static_cast<int64_t>(uint64_t{numbers.at(index)} * (2 * most + 1) >> 32) - most;
-    };
     const int64_t line = width * channels;
     for (int s = 0; s < samples.n; s++) {
+        const CounterRandom numbers = passes.at(position + s).stream(Stream::augmentation);
+        const auto within = [&](int64_t index, int64_t most) {  // -most … most
+            return static_cast<int64_t>(uint64_t{numbers.at(index)} * (2 * most + 1) >> 32) - most;
+        };
         const int64_t id = samples.ids[s];
         const T* image = values + id * height * line;
         const bool flipped = flip && numbers.at(3 * id) % 2 == 1;

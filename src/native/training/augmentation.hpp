@@ -1,4 +1,4 @@
-// Images that training sees flipped and shifted at random, differently in every epoch.
+// Images that training sees flipped and shifted at random, differently in every pass.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ struct Augmentation {
     int64_t max_down = 0, max_right = 0;  // pixels of a shift, in either direction
     bool flip = false;
 
-    // What Rows::gather does, with floats or bytes as they are seen in this epoch. Only a row's id
-    // decides how: neither its position in a batch nor the thread. Bytes are moved as they are;
-    // scale and offset are those of the feature they are moved to. scratch: room for a tile of
-    // features.
-    void gather(const Rows& rows, const RandomKey& random, const Kernels& kernels,
+    // What Rows::gather does, with floats or bytes as they are seen in this pass. Only a row's id
+    // and the pass decide how: neither its position in a batch nor the thread. Bytes are moved as
+    // they are; scale and offset are those of the feature they are moved to. position: of the first
+    // sample in the order; scratch: room for a tile of features.
+    void gather(const Rows& rows, const Passes& passes, int64_t position, const Kernels& kernels,
                 const TileSamples& samples, const int32_t* tile_row, float* scratch,
                 float* tile) const;
 
 private:
     template <class T>
-    void copy_images(const T* values, const CounterRandom& numbers, const TileSamples& samples,
-                     T* to, const T** pointers) const;
+    void copy_images(const T* values, const Passes& passes, int64_t position,
+                     const TileSamples& samples, T* to, const T** pointers) const;
     template <class T> void copy_line(const T* from, bool flipped, int64_t right, T* to) const;
 };
 

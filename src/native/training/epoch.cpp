@@ -25,9 +25,9 @@ public:
     Trainer(const NetworkView& network, const Samples& samples, const Batches& batches,
             const Optimizer& optimizer, const CallContext& context)
         : plan_(network, Purpose::training), kernels_(kernels()), output_(network.output),
-          samples_(samples), batches_(batches), dropout_{batches.input_dropout, batches.random},
+          samples_(samples), batches_(batches), dropout_{batches.input_dropout, batches.passes},
           optimizer_(optimizer), largest_(largest_tiling(batches, plan_.widest())),
-          workers_(context, largest_.n_groups), exact_(batches.n_rows <= batches.batch_size) {
+          workers_(context, largest_.n_groups), exact_(batches.passes.size <= batches.batch_size) {
         for (int t = 0; t < workers_.n_threads(); t++) {
             spaces_.push_back(plan_.make_space(largest_.tile_size));
             if (batches.augmentation)
@@ -88,7 +88,7 @@ private:
     const Optimizer optimizer_;
     const Tiling largest_;
     Workers workers_;
-    const bool exact_;  // one batch holds all rows: sum in double (exact_sums.hpp)
+    const bool exact_;  // a batch holds all rows: sum in double (exact_sums.hpp)
 
     std::vector<TileSpace> spaces_;                         // per thread
     std::vector<Floats> scratch_;                           // per thread, for augmentation
@@ -206,9 +206,10 @@ private:
         if (!batches_.augmentation)
             samples_.rows.gather(kernels_, samples, next_ids, tile_row, inputs);
         else
-            batches_.augmentation->gather(samples_.rows, batches_.random, kernels_, samples,
-                                          tile_row, scratch_[thread].data(), inputs);
-        if (dropout_.fraction > 0) dropout_.apply(kernels_, input_keys_, samples, inputs);
+            batches_.augmentation->gather(samples_.rows, batches_.passes, first_ + begin, kernels_,
+                                          samples, tile_row, scratch_[thread].data(), inputs);
+        if (dropout_.fraction > 0)
+            dropout_.apply(kernels_, input_keys_, samples, first_ + begin, inputs);
         plan_.forward(kernels_, samples.n8(), space, plan_.last_stage());
         const double loss = loss_and_delta(samples, group, space.stage.back().data());
         if (!std::isfinite(loss) && group_bad_layer_[group] < 0)

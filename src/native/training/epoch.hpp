@@ -19,7 +19,7 @@ struct Batches {
     bool drop_last = false;                    // leave out a last batch that is not full
     std::optional<Augmentation> augmentation;  // of dense rows
     double input_dropout = 0.0;                // fraction of the values, in [0, 1)
-    RandomKey random;                          // of augmentation and dropout
+    Passes passes;                             // random numbers of augmentation and dropout
 };
 
 struct Optimizer {

@@ -1,4 +1,4 @@
-// Inputs that training takes for 0: chosen at random, differently in every epoch.
+// Inputs that training takes for 0: chosen at random, differently in every pass over the rows.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace cofire {
 
 struct InputDropout {
     double fraction = 0.0;  // of the values, in [0, 1)
-    RandomKey random;
+    Passes passes;
 
     // A random number for each tile row; tile_row[f]: that of feature f, or -1.
     std::vector<uint32_t> keys(const std::vector<int32_t>& tile_row, int64_t n_tile_rows) const {
-        const CounterRandom numbers = random.stream(Stream::dropout_features);
+        const CounterRandom numbers = passes.first.stream(Stream::dropout_features);
         std::vector<uint32_t> keys(n_tile_rows);
         for (std::size_t f = 0; f < tile_row.size(); f++)
             if (tile_row[f] >= 0) keys[tile_row[f]] = numbers.at(static_cast<int64_t>(f));
@@ -23,12 +23,14 @@ struct InputDropout {
     }
 
     // A tile of samples becomes what training sees of it. Whether a value is dropped follows from
-    // its feature and the id of its row, whatever the rows are made of and whichever thread asks.
+    // its feature, the id of its row and the pass, whatever the rows are made of and whichever
+    // thread asks. position: of the first sample in the order.
     void apply(const Kernels& kernels, const std::vector<uint32_t>& keys,
-               const TileSamples& samples, float* tile) const {
-        const CounterRandom numbers = random.stream(Stream::dropout_samples);
+               const TileSamples& samples, int64_t position, float* tile) const {
         uint32_t factor[kMaxTile], summand[kMaxTile];
         for (int64_t s = 0; s < samples.n_columns(); s++) {
+            const CounterRandom numbers =
+                passes.at(position + (s < samples.n ? s : 0)).stream(Stream::dropout_samples);
             factor[s] = numbers.at(2 * samples.id(s));
             summand[s] = numbers.at(2 * samples.id(s) + 1);
         }
