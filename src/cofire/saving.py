@@ -10,12 +10,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from cofire.errors import unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
-from cofire.estimators.base import BaseSparseMLP, FittedState
+from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.description import OBJECTS, check_storable, describe
 from cofire.estimators.plan import make_plan
+from cofire.estimators.state import FittedState
 from cofire.methods import METHODS
 from cofire.persistence import model_file
-from cofire.persistence.progress import Tensors, restore_progress
+from cofire.persistence.progress import Tensors, restore_trainings
 from cofire.persistence.values import (
     Document,
     decode,
@@ -54,7 +55,7 @@ def save(
     check_storable(estimator)
     make_plan(estimator)  # refuses parameters that a file must not have
     tensors: Tensors = {}
-    document = describe(estimator, estimator._fitted.progress, tensors)
+    document = describe(estimator, estimator._fitted.trainings, tensors)
     if preprocessing is None:
         preprocessing = estimator._fitted.preprocessing
     if preprocessing is not None:
@@ -86,13 +87,14 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     known = ESTIMATORS[document["estimator"]]
     estimator = known(**_restored_parameters(known, document["parameters"]))
     make_plan(estimator)  # refuses what no estimator could have been fitted with
-    progress = restore_progress(document["progress"], tensors)
-    sizes, output = progress.network.sizes, progress.network.output
+    trainings = restore_trainings(document, tensors)
+    network = trainings[0].network
+    sizes, output = network.sizes, network.output
     for name in ("cofire", "simd_level"):
         demand(type(document[name]) is str, f"{name}: expected a text")
     demand(all(type(note) is str for note in document["notes"]), "notes: expected text")
     state = FittedState(
-        progress,
+        tuple(trainings),
         known._targets_kind.from_plain(document["targets"], output, sizes[-1]),
         simd_level=document["simd_level"],
         threads=whole(document["threads"]),

@@ -49,9 +49,9 @@ def train_epoch(
     default all of `order`), and `order` begins in the pass with the number `epoch`,
     `pass_offset` rows after its beginning. Each pass has random numbers of its own,
     those of its number. `targets` are int32 class numbers (n_rows,) for a softmax
-    output, else float32 (n_rows, n_out). With `augmentation` the rows, floats or bytes, are changed
-    by random numbers of (`seed`, pass, row); bytes are moved, then scaled by the
-    feature they were moved to. Then each value is set to 0 with the probability
+    output, else float32 (n_rows, n_out). With `augmentation` the rows, floats or bytes,
+    are changed by random numbers of (`seed`, pass, row); bytes are moved, then scaled
+    by the feature they were moved to. Then each value is set to 0 with the probability
     `input_dropout`, by random numbers of (`seed`, pass, row, feature), and the
     others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
     fraction of a class number that all classes get evenly; a sigmoid's target is moved

@@ -2,7 +2,8 @@
 
 import warnings
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial as partial_call
 from os import PathLike
 from typing import Any, ClassVar, Self
 
@@ -23,6 +24,11 @@ from cofire.estimators.description import (
 )
 from cofire.estimators.holdout import outputs_of, scorer_of
 from cofire.estimators.inputs import check_X
+from cofire.estimators.network_training import (
+    NetworkTraining,
+    prepare_network,
+    run_all,
+)
 from cofire.estimators.parameters import Parameters
 from cofire.estimators.plan import Plan, make_plan
 from cofire.estimators.prepare import COLUMNS, Prepared, check_data, prepare
@@ -31,29 +37,12 @@ from cofire.estimators.sklearn_callbacks import (
     sklearn_bridge,
     with_callbacks,
 )
+from cofire.estimators.state import FittedState
 from cofire.estimators.targets import Targets
 from cofire.persistence.checkpoints import FitCheckpoints
 from cofire.training.cost import Receipt, receipt
-from cofire.training.loop import train
 from cofire.training.progress import Progress, Scorer
 from cofire.training.record import EpochRecord
-from cofire.training.rewiring import begin
-
-
-@dataclass(frozen=True, eq=False)
-class FittedState:
-    """All that a fit leaves on an estimator, besides the columns of X.
-
-    The fitted attributes are read from it, so that there is one of each.
-    """
-
-    progress: Progress
-    targets: Targets
-    simd_level: str
-    threads: int
-    resumed_after: int = 0
-    preprocessing: dict[str, Any] | None = None
-    """Of a loaded model: how rows became X."""
 
 
 class BaseSparseMLP(CallbackSupport, Parameters):
@@ -86,7 +75,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         """
         with standard_floats():
             data = X, y, sample_weight, X_val, y_val, sample_weight_val
-            return self._fit(prepare(self, make_plan(self), *data), self.max_iter)
+            return self._fit(prepare(self, make_plan(self), *data))
 
     def _partial_fit(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None
@@ -98,66 +87,65 @@ class BaseSparseMLP(CallbackSupport, Parameters):
             prepared = prepare(
                 self, plan, X, y, sample_weight, partial=True, classes=classes
             )
-            return self._fit(prepared, None)
+            return self._fit(prepared, partial=True)
 
-    def _fit(self, prepared: Prepared, max_epochs: int | None) -> Self:
-        """Train what was prepared, then publish it; max_epochs None: one epoch more.
+    def _fit(self, prepared: Prepared, *, partial: bool = False) -> Self:
+        """Train what was prepared, then publish it; partial: one epoch more.
 
         The estimator changes in one step, when training has begun and ended, however
         it ended: also after an interrupt or a divergence, what was trained can be used.
         """
-        plan, progress = prepared.plan, prepared.progress
+        plan, n = prepared.plan, len(prepared.trainings)
         state = FittedState(
-            progress,
+            tuple(prepared.trainings),
             prepared.targets,
             engine.simd_level(),
             plan.settings.n_threads,
             preprocessing=self._fitted.preprocessing if prepared.continues else None,
         )
-        fitting = copy(self)  # for callbacks and checkpoints: it has the network
-        fitting._publish(prepared.columns, state)
-        watchers: list[Callback] = []
+
+        def copy_with(progress: Progress, resumed_after: int) -> "BaseSparseMLP":
+            fitting = copy(self)
+            own = replace(state, trainings=(progress,), resumed_after=resumed_after)
+            fitting._publish(prepared.columns, own)
+            return fitting
+
+        opened = None
+        if plan.checkpoint is not None and not partial:
+            opened = partial_call(_checkpoints, prepared)
+        watched = bool(self._callbacks(prepared))
+        trainings: list[NetworkTraining] = []
         try:
-            checkpoints = None
-            if plan.checkpoint is not None and max_epochs is not None:
-                checkpoints = fitting._checkpoints(prepared)
-                watchers.append(checkpoints)
-            found = None if checkpoints is None else checkpoints.latest()
-            if found is not None:
-                progress = found
-                state = replace(state, progress=found, resumed_after=found.epoch)
-                fitting._publish(prepared.columns, state)
-            data = prepared.data(
-                progress.seed,
-                early_stopping=self.early_stopping,
-                fraction=self.validation_fraction,
-            )
-            if found is None and not prepared.continues:
-                if plan.settings.method.starts_full:
-                    begin(progress, data, plan.settings, prepared.counts)
-                _warn_if_full(progress.network, plan)
-            done = progress.epoch - progress.first_epoch
-            n_epochs = 1 if max_epochs is None else max_epochs - done
-            if checkpoints is not None and checkpoints.finished:
-                n_epochs = 0
-            if max_epochs is None and done >= self.max_iter:
-                self._warn_if_schedule_is_over()
-            for watcher in self._watchers(prepared):
-                watcher.on_train_begin(fitting, progress, n_epochs)
-                # Checkpoints stay last: they keep what the others remember.
-                watchers.insert(len(watchers) - (checkpoints is not None), watcher)
+            for i in range(n):
+                training = prepare_network(
+                    prepared,
+                    i,
+                    copy_with=copy_with,
+                    open_checkpoints=opened,
+                    watchers=self._watchers(prepared, i),
+                    n_epochs=1 if partial else None,
+                )
+                trainings.append(training)
+            if partial:
+                self._warn_if_schedule_is_over(trainings[0].progress)
             try:
-                train(progress, data, plan.settings, watchers, n_epochs=n_epochs)
-                if progress.best_network is not None and self.restore_best:
-                    rest = progress.optimizer.at_rest(progress.best_network)
-                    progress.network, progress.optimizer = progress.best_network, rest
-                if checkpoints is not None and not checkpoints.finished:
-                    checkpoints.write(progress, finished=True)
+                run_all(
+                    trainings,
+                    plan.settings.n_threads,
+                    watched=watched,
+                    alone=bool(self.verbose),
+                )
             finally:
-                self._publish(prepared.columns, state)
+                if any(training.begun for training in trainings):
+                    resumed_after = trainings[0].estimator._fitted.resumed_after
+                    progress = tuple(training.progress for training in trainings)
+                    self._publish(
+                        prepared.columns,
+                        replace(state, trainings=progress, resumed_after=resumed_after),
+                    )
         finally:
-            for watcher in watchers:
-                watcher.on_train_end(progress)
+            for training in trainings:
+                training.close()
         return self
 
     def _publish(self, columns: dict[str, Any], state: FittedState) -> None:
@@ -165,23 +153,12 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         others = {k: v for k, v in vars(self).items() if k not in COLUMNS}
         self.__dict__ = others | columns | {"_fitted": state}
 
-    def _checkpoints(self, prepared: Prepared) -> FitCheckpoints:
-        """The checkpoints of a fit; self is the copy that has its state."""
-        assert prepared.plan.checkpoint is not None
-        check_storable(self)
-        start = prepared.progress if prepared.continues else None
-        return FitCheckpoints(
-            prepared.plan.checkpoint,
-            fingerprint(self, prepared.arrays, start),
-            describe=lambda progress, tensors: describe(self, progress, tensors),
-            callbacks=remembering(self.callbacks),
-            max_epochs=self.max_iter,
-            repeats=self.random_state is not None,
-        )
+    def _callbacks(self, prepared: Prepared) -> list[Callback]:
+        return [*self.callbacks, *sklearn_bridge(self, prepared.X, prepared.y)]
 
-    def _watchers(self, prepared: Prepared) -> list[Callback]:
-        bridge = sklearn_bridge(self, prepared.X, prepared.y)
-        watchers = [*self.callbacks, *bridge]
+    def _watchers(self, prepared: Prepared, index: int) -> list[Callback]:
+        """What watches the training of one network; callbacks watch the first."""
+        watchers = self._callbacks(prepared) if index == 0 else []
         if self.early_stopping:
             watchers.append(EarlyStopping(self.n_iter_no_change))
         if self.verbose:
@@ -200,8 +177,9 @@ class BaseSparseMLP(CallbackSupport, Parameters):
                 "partial_fit; use fit."
             )
 
-    def _warn_if_schedule_is_over(self) -> None:
-        if self.learning_rate == "cosine":
+    def _warn_if_schedule_is_over(self, progress: Progress) -> None:
+        done = progress.epoch - progress.first_epoch
+        if self.learning_rate == "cosine" and done >= self.max_iter:
             warnings.warn(
                 f"learning_rate='cosine' is 0 after max_iter={self.max_iter} epochs: "
                 "this partial_fit changes no weight. Use learning_rate='constant' (and "
@@ -213,9 +191,9 @@ class BaseSparseMLP(CallbackSupport, Parameters):
 
     @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
-        network = self.network_  # first: an estimator that is not fitted says so
+        networks = self.networks_  # first: an estimator that is not fitted says so
         rows = engine.Rows(check_X(self, X))
-        return outputs_of(network, rows, n_threads(self.n_jobs), "X")
+        return outputs_of(networks, rows, n_threads(self.n_jobs), "X")
 
     def scorer(
         self, X: Any, y: Any, sample_weight: Any = None, *, name: str = "scorer (X, y)"
@@ -247,37 +225,47 @@ class BaseSparseMLP(CallbackSupport, Parameters):
 
     @property
     def _progress(self) -> Progress:
-        return self._state.progress
+        return self._state.trainings[0]
+
+    @property
+    def networks_(self) -> list[SparseNetwork]:
+        """The networks whose outputs are averaged: `n_networks`."""
+        return self._state.networks
 
     @property
     def network_(self) -> SparseNetwork:
-        """The layers, each with `indptr`, `indices`, `weights`, `bias`."""
+        """The first network: layers with `indptr`, `indices`, `weights`, `bias`."""
         return self._progress.network
 
     @property
     def coefs_(self) -> list[scipy.sparse.csc_array]:
-        """Weights of each layer: SciPy sparse arrays of shape (n_in, n_out)."""
+        """Weights of `network_`: SciPy sparse arrays (n_in, n_out), one per layer."""
         return [layer.to_scipy().T for layer in self.network_.layers]
 
     @property
     def intercepts_(self) -> list[np.ndarray]:
-        """Biases of each layer."""
+        """Biases of `network_`, an array per layer."""
         return [layer.bias for layer in self.network_.layers]
 
     @property
     def density_(self) -> float:
-        """Fraction of all possible connections that exist."""
-        return self.network_.density
+        """Fraction of all possible connections that exist, in all networks."""
+        return float(np.mean([network.density for network in self.networks_]))
 
     @property
     def n_connections_(self) -> int:
-        """Number of connections in all layers; biases are not counted."""
-        return self.network_.n_connections
+        """Number of connections in all networks; biases are not counted."""
+        return sum(network.n_connections for network in self.networks_)
 
     @property
     def history_(self) -> list[EpochRecord]:
-        """One record per epoch."""
+        """One record per epoch of the first network; `histories_` has all."""
         return self._progress.history
+
+    @property
+    def histories_(self) -> list[list[EpochRecord]]:
+        """For each network a record per epoch."""
+        return [progress.history for progress in self._state.trainings]
 
     @property
     def n_iter_(self) -> int:
@@ -321,8 +309,8 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         """What the fit cost, beside its dense twin."""
         state = self._state
         return receipt(
-            self.network_,
-            self.history_,
+            self.networks_,
+            self.histories_,
             simd_level=state.simd_level,
             threads=state.threads,
         )
@@ -336,10 +324,17 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         return tags
 
 
-def _warn_if_full(network: SparseNetwork, plan: Plan) -> None:
-    if network.is_full and not plan.settings.method.full:
-        warnings.warn(
-            "Every layer is full: this network is dense. Lower epsilon (or density), "
-            "or use larger hidden layers.",
-            stacklevel=4,
-        )
+def _checkpoints(prepared: Prepared, estimator: Any, index: int) -> FitCheckpoints:
+    """Open the checkpoints of one network; the estimator is the copy that has it."""
+    assert prepared.plan.checkpoint is not None
+    check_storable(estimator)
+    start = prepared.trainings[index] if prepared.continues else None
+    return FitCheckpoints(
+        prepared.plan.checkpoint,
+        fingerprint(estimator, prepared.arrays, start, index),
+        describe=lambda progress, tensors: describe(estimator, [progress], tensors),
+        callbacks=remembering(estimator.callbacks) if index == 0 else [],
+        max_epochs=prepared.plan.settings.max_epochs,
+        repeats=estimator.random_state is not None,
+        one_of_several=index > 0,
+    )

@@ -1,7 +1,7 @@
 """An estimator as plain values: what a model file and a checkpoint say of it."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,11 @@ from cofire import __version__
 from cofire.callbacks import Callback, Checkpoint
 from cofire.engine import Augmentation
 from cofire.methods import METHODS, Method
-from cofire.persistence.progress import Tensors, describe_progress
+from cofire.persistence.progress import (
+    Tensors,
+    describe_progress,
+    describe_trainings,
+)
 from cofire.persistence.values import Document, canonical, encode, field_names
 from cofire.search import SIMILARITIES, Similarity
 from cofire.training.progress import Progress
@@ -35,7 +39,9 @@ def check_storable(estimator: Any) -> None:
         )
 
 
-def describe(estimator: Any, progress: Progress, tensors: Tensors) -> Document:
+def describe(
+    estimator: Any, trainings: Sequence[Progress], tensors: Tensors
+) -> Document:
     """Return all but the arrays as plain values; the arrays go to `tensors`."""
     parameters, notes = plain_parameters(estimator)
     names = getattr(estimator, "feature_names_in_", None)
@@ -51,16 +57,19 @@ def describe(estimator: Any, progress: Progress, tensors: Tensors) -> Document:
         "simd_level": fitted.simd_level,
         "threads": fitted.threads,
         "resumed_after": fitted.resumed_after,
-        "progress": describe_progress(progress, tensors),
+        **describe_trainings(trainings, tensors),
     }
 
 
-def fingerprint(estimator: Any, data: Iterable[Any], start: Progress | None) -> str:
-    """Hash all that a fit depends on: data, parameters, callbacks, where it starts.
+def fingerprint(
+    estimator: Any, data: Iterable[Any], start: Progress | None, network: int
+) -> str:
+    """Hash all that a network's fit depends on: data, parameters, callbacks, its start.
 
     estimator: one that has learnt its targets; start: what an earlier fit left, if the
-    fit continues it. Without a random_state the seed is left out: a fit that was
-    interrupted continues with the seed it had.
+    fit continues it; network: its number among those of the estimator. Without a
+    random_state the seed is left out: a fit that was interrupted continues with the
+    seed it had.
     """
     parameters, _ = plain_parameters(estimator)
     tensors: Tensors = {}
@@ -71,6 +80,7 @@ def fingerprint(estimator: Any, data: Iterable[Any], start: Progress | None) -> 
         "callbacks": [type(c).__qualname__ for c in remembering(estimator.callbacks)],
         "seed": None if estimator.random_state is None else estimator.seed_,
         "start": None if start is None else describe_progress(start, tensors),
+        "network": network,
     }
     digest = hashlib.sha256(canonical(document).encode())
     for array in (*data, *tensors.values()):

@@ -1,5 +1,6 @@
 """Validation data: given with the call or held out, and networks scored on them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from cofire.training.progress import Scorer
 
 
 def outputs_of(
-    network: SparseNetwork, rows: engine.Rows, n_threads: int, name: str
+    networks: Sequence[SparseNetwork], rows: engine.Rows, n_threads: int, name: str
 ) -> np.ndarray:
-    """Outputs of a network for rows; `name` says in an error whose rows they are."""
-    outputs = engine.predict(network, rows, n_threads=n_threads)
+    """Mean outputs of networks; `name` says in an error whose rows they are."""
+    outputs = engine.predict(networks[0], rows, n_threads=n_threads)
+    for network in networks[1:]:
+        outputs += engine.predict(network, rows, n_threads=n_threads)
+    outputs /= len(networks)
     n_bad = len(outputs) - int(np.isfinite(outputs).all(axis=1).sum())
     if n_bad:
         raise ValueError(
@@ -33,7 +37,7 @@ def scorer_of(targets: Targets, rows: Rows, n_threads: int, name: str) -> Scorer
     prepared = engine.Rows(rows.X)
 
     def score(network: SparseNetwork) -> tuple[float, float]:
-        outputs = outputs_of(network, prepared, n_threads, name)
+        outputs = outputs_of([network], prepared, n_threads, name)
         return targets.score_and_loss(outputs, rows.targets, rows.weight)
 
     return score

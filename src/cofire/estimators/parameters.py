@@ -71,6 +71,14 @@ class Parameters(BaseEstimator):
         default="normal",
     )
 
+    n_networks: int = NETWORK(
+        "int",
+        [_COUNT],
+        """Networks that are trained side by side, each from a seed of its own; their
+        outputs are averaged. Callbacks watch the first of them.""",
+        default=1,
+    )
+
     # ---- sparsity -------------------------------------------------------------------
 
     epsilon: float = SPARSITY(

@@ -36,6 +36,9 @@ class Plan:
     optimizer: Optimizer
     """Not started: it has no state yet."""
     checkpoint: Checkpoint | None
+    n_networks: int
+    early_stopping: bool
+    validation_fraction: float
 
     def connection_counts(self, sizes: Sequence[int]) -> list[int]:
         """How many connections each layer of a network of these sizes gets."""
@@ -72,6 +75,9 @@ def make_plan(parameters: Parameters) -> Plan:
         density=parameters.density,
         optimizer=OPTIMIZERS[parameters.solver].from_parameters(parameters),
         checkpoint=_checkpoint(parameters),
+        n_networks=int(parameters.n_networks),
+        early_stopping=parameters.early_stopping,
+        validation_fraction=parameters.validation_fraction,
     )
 
 

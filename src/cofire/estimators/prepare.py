@@ -3,6 +3,7 @@
 It writes nothing to the estimator: a fit that is refused changes nothing.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,8 @@ class Prepared:
     row_ids: np.ndarray
     """Those that exist: of weight > 0."""
     validation: Rows | None
-    progress: Progress
+    trainings: list[Progress]
+    """One per network."""
     counts: list[int]
     """How many connections each layer of a new network is to have."""
     continues: bool
@@ -52,21 +54,21 @@ class Prepared:
         """All data that the outcome depends on."""
         return [*self.rows, *(self.validation or ())]
 
-    def data(self, seed: int, *, early_stopping: bool, fraction: float) -> TrainingData:
+    def data(self, seed: int) -> TrainingData:
         """Return what to train on; rows are held out where validation data are needed.
 
-        The seed is that of the fit, which may be one that is resumed.
+        The seed is that of the network, whose training may be one that is resumed.
         """
         targets, settings = self.targets, self.plan.settings
         n_threads, validate, row_ids = settings.n_threads, None, self.row_ids
         if self.validation is not None:
             validate = scorer_of(targets, self.validation, n_threads, VALIDATION)
-        elif early_stopping or settings.method.needs_validation:
+        elif self.plan.early_stopping or settings.method.needs_validation:
             validate, row_ids = hold_out(
                 targets,
                 self.rows,
                 row_ids,
-                fraction=fraction,
+                fraction=self.plan.validation_fraction,
                 seed=seed,
                 n_threads=n_threads,
             )
@@ -79,7 +81,7 @@ class Prepared:
         rows = engine.Rows(X)
 
         def measure(network: SparseNetwork) -> tuple[float, float]:
-            outputs = outputs_of(network, rows, n_threads, "X")[row_ids]
+            outputs = outputs_of([network], rows, n_threads, "X")[row_ids]
             used = None if weight is None else weight[row_ids]
             return targets.score_and_loss(outputs, encoded[row_ids], used)
 
@@ -120,13 +122,14 @@ def prepare(
     validation = _given(columns, targets, X_val, y_val, sample_weight_val)
     counts: list[int] = []
     if continues:
-        progress = _continued(estimator._fitted.progress, plan, estimator.solver)
+        trainings = _continued(estimator._fitted.trainings, plan, estimator)
         if not partial:
-            progress.begin_fit()
+            for progress in trainings:
+                progress.begin_fit()
     else:
         sizes = [X.shape[1], *plan.hidden_sizes, targets.n_outputs]
         counts = plan.connection_counts(sizes)
-        progress = _started(plan, sizes, counts, targets, estimator.random_state)
+        trainings = _started(plan, sizes, counts, targets, estimator.random_state)
     learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
     return Prepared(
         plan=plan,
@@ -137,7 +140,7 @@ def prepare(
         rows=rows,
         row_ids=row_ids,
         validation=validation,
-        progress=progress,
+        trainings=trainings,
         counts=counts,
         continues=continues,
     )
@@ -226,34 +229,51 @@ def _started(
     counts: list[int],
     targets: Targets,
     random_state: Any,
-) -> Progress:
-    """Create the network and its optimiser."""
-    seed = int(check_random_state(random_state).randint(2**31))
+) -> list[Progress]:
+    """Create the networks and their optimisers."""
+    rng = check_random_state(random_state)
+    seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
     if plan.settings.method.starts_full:
         counts = full_counts(sizes)
     check_memory(sizes, counts)
-    network = create_network(
-        sizes,
-        counts,
-        init=plan.init,
-        activation=plan.activation,
-        output=targets.output,
-        seed=seed,
-    )
-    return Progress(network, plan.optimizer.at_rest(network), seed)
+    trainings = []
+    for seed in seeds:
+        network = create_network(
+            sizes,
+            counts,
+            init=plan.init,
+            activation=plan.activation,
+            output=targets.output,
+            seed=seed,
+        )
+        trainings.append(Progress(network, plan.optimizer.at_rest(network), seed))
+    return trainings
 
 
-def _continued(before: Progress, plan: Plan, solver: str) -> Progress:
-    """Copy what an earlier fit left, with the present settings of the optimiser.
+def _continued(
+    before: Sequence[Progress], plan: Plan, estimator: Any
+) -> list[Progress]:
+    """Copy what an earlier fit left, with the present settings of the optimiser."""
+    if type(before[0].optimizer) is not type(plan.optimizer):
+        raise ValueError(
+            f"solver={estimator.solver!r}: training began with another solver and "
+            "cannot continue with this one."
+        )
+    if len(before) != plan.n_networks:
+        raise ValueError(
+            f"n_networks={plan.n_networks}: training began with {len(before)} and "
+            "continues with as many; set n_networks back, or fit from scratch "
+            "(warm_start=False)."
+        )
+    return [_copied(progress, plan) for progress in before]
+
+
+def _copied(before: Progress, plan: Plan) -> Progress:
+    """Copy a progress.
 
     The network that the last fit handed out is not trained behind its owner's back,
     and arrays from a memory-mapped pickle cannot be written to.
     """
-    if type(before.optimizer) is not type(plan.optimizer):
-        raise ValueError(
-            f"solver={solver!r}: training began with another solver and cannot "
-            "continue with this one."
-        )
     progress = copy(before)
     progress.history = list(before.history)
     progress.network = before.network.copy()

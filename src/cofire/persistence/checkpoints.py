@@ -41,6 +41,7 @@ class FitCheckpoints(Callback):
     callbacks: those whose state belongs to a checkpoint.
     repeats: whether the same fit gives the same result again, so that a finished one
     need not be repeated; without a random_state it does not.
+    one_of_several: whether other networks of the same fit have folders of their own.
     """
 
     finished = False
@@ -55,10 +56,12 @@ class FitCheckpoints(Callback):
         callbacks: list[Callback],
         max_epochs: int,
         repeats: bool,
+        one_of_several: bool = False,
     ) -> None:
         self._policy, self._fingerprint = policy, fingerprint
         self._describe, self._callbacks = describe, callbacks
         self._max_epochs, self._repeats = max_epochs, repeats
+        self._one_of_several = one_of_several
         self._folder = Path(policy.folder, fingerprint[:16])
         self._newest: Path | None = None
         self._written = time.monotonic()
@@ -113,6 +116,8 @@ class FitCheckpoints(Callback):
         return progress
 
     def _warn_if_others(self) -> None:
+        if self._one_of_several:
+            return
         others = Path(self._policy.folder).glob("*/epoch-*.cofire")
         if any(path.parent != self._folder for path in others):
             warnings.warn(

@@ -1,5 +1,6 @@
 """What training carries from epoch to epoch, as named arrays and plain values."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,41 @@ from cofire.training.record import is_record
 
 Tensors = dict[str, np.ndarray]
 _ARRAYS = ("indptr", "indices", "weights", "bias")  # of a layer
+
+
+def describe_trainings(trainings: Sequence[Progress], tensors: Tensors) -> Document:
+    """Return all networks of a model as plain values; the arrays go to `tensors`."""
+    more = []
+    for i, progress in enumerate(trainings[1:]):
+        own: Tensors = {}
+        more.append(describe_progress(progress, own))
+        tensors |= {f"{_more(i)}{name}": array for name, array in own.items()}
+    first = describe_progress(trainings[0], tensors)
+    return {"progress": first} | ({"more_networks": more} if more else {})
+
+
+def restore_trainings(plain: Document, tensors: Tensors) -> list[Progress]:
+    """Undo `describe_trainings`; what is used is removed from `tensors`."""
+    trainings = [restore_progress(plain["progress"], tensors)]
+    first = trainings[0].network
+    for i, one in enumerate(plain.get("more_networks", [])):
+        start = _more(i)
+        own = {
+            name.removeprefix(start): tensors.pop(name)
+            for name in list(tensors)
+            if name.startswith(start)
+        }
+        progress = restore_progress(one, own)
+        demand(not own, f"network {i + 2}: unknown tensors")
+        for name in ("sizes", "activation", "output"):
+            same = getattr(progress.network, name) == getattr(first, name)
+            demand(same, f"network {i + 2}: its {name} differ from the first network's")
+        trainings.append(progress)
+    return trainings
+
+
+def _more(i: int) -> str:
+    return f"more_networks.{i}."
 
 
 def describe_progress(progress: Progress, tensors: Tensors) -> Document:

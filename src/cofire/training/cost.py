@@ -1,5 +1,6 @@
 """What a network costs: connections, multiply-adds, bytes; counted, not estimated."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ from cofire.training.record import EpochRecord
 @dataclass(frozen=True)
 class Receipt:
     """What a fit cost, and what its dense twin costs (same sizes, every connection).
+
+    All networks of the fit are added up: their connections, and the seconds of each.
 
     Bytes are those of the model: a float32 per weight and bias, and for the sparse one
     an int32 index per connection and an int64 pointer per neuron. Multiply-adds are
@@ -90,17 +93,19 @@ def training_multiply_adds(connections: int, n_rows: int) -> float:
 
 
 def receipt(
-    network: SparseNetwork,
-    history: list[EpochRecord],
+    networks: Sequence[SparseNetwork],
+    histories: Sequence[Sequence[EpochRecord]],
     *,
     simd_level: str,
     threads: int,
 ) -> Receipt:
-    """Add up the costs of the network and of the epochs in its history."""
-    neurons = sum(layer.n_out for layer in network.layers)
-    connections = network.n_connections
-    possible = sum(layer.n_in * layer.n_out for layer in network.layers)
-    pointers = neurons + len(network.layers)
+    """Add up the costs of the networks and of the epochs in their histories."""
+    layers = [layer for network in networks for layer in network.layers]
+    neurons = sum(layer.n_out for layer in layers)
+    connections = sum(layer.nnz for layer in layers)
+    possible = sum(layer.n_in * layer.n_out for layer in layers)
+    pointers = neurons + len(layers)
+    records = [record for history in histories for record in history]
 
     return Receipt(
         connections=connections,
@@ -109,12 +114,12 @@ def receipt(
         dense_bytes=4 * (possible + neurons),
         multiply_adds=connections,
         dense_multiply_adds=possible,
-        epochs=len(history),
-        train_seconds=sum(record["train_seconds"] for record in history),
-        rewire_seconds=sum(record["rewire_seconds"] for record in history),
-        evaluate_seconds=sum(record["evaluate_seconds"] for record in history),
+        epochs=len(histories[0]),
+        train_seconds=sum(record["train_seconds"] for record in records),
+        rewire_seconds=sum(record["rewire_seconds"] for record in records),
+        evaluate_seconds=sum(record["evaluate_seconds"] for record in records),
         capped_layers=tuple(
-            i for i, layer in enumerate(network.layers) if layer.is_full
+            i for i, layer in enumerate(networks[0].layers) if layer.is_full
         ),
         simd_level=simd_level,
         threads=threads,
