@@ -1,0 +1,198 @@
+"""Train the networks of a fit, one after the other or side by side."""
+
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from cofire.callbacks import Callback
+from cofire.core.network import SparseNetwork
+from cofire.engine.floats import standard_floats
+from cofire.estimators.prepare import Prepared
+from cofire.persistence.checkpoints import FitCheckpoints
+from cofire.training.loop import train
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.rewiring import begin
+from cofire.training.settings import Settings
+
+
+@dataclass(eq=False)
+class NetworkTraining:
+    """The training of one network of a fit."""
+
+    prepared: Prepared
+    estimator: Any
+    """A copy of the one being fitted that has this network alone: for callbacks."""
+    progress: Progress
+    settings: Settings
+    data: TrainingData
+    n_epochs: int
+    """Epochs that are left, at most."""
+    checkpoints: FitCheckpoints | None
+    watchers: list[Callback]
+    """Called while it runs; its checkpoints not among them."""
+    begun: bool = False
+
+    def run(self) -> None:
+        """Train; the callbacks hear of it."""
+        told: list[Callback] = []
+        try:
+            for watcher in self.watchers:
+                watcher.on_train_begin(self.estimator, self.progress, self.n_epochs)
+                told.append(watcher)
+            if self.checkpoints is not None:
+                # Last: it keeps what the others remember.
+                told.append(self.checkpoints)
+            self.begun = True
+            with standard_floats():
+                self._train(told)
+        finally:
+            for watcher in told:
+                watcher.on_train_end(self.progress)
+
+    def _train(self, watchers: Sequence[Callback]) -> None:
+        progress, checkpoints = self.progress, self.checkpoints
+        train(progress, self.data, self.settings, watchers, n_epochs=self.n_epochs)
+        if progress.best_network is not None and self.settings.restore_best:
+            rest = progress.optimizer.at_rest(progress.best_network)
+            progress.network, progress.optimizer = progress.best_network, rest
+        if checkpoints is not None and not checkpoints.finished:
+            checkpoints.write(progress, finished=True)
+
+    def close(self) -> None:
+        """Release the folder of its checkpoints, if it did not run."""
+        if self.checkpoints is not None:
+            self.checkpoints.close()
+
+
+def prepare_network(
+    prepared: Prepared,
+    index: int,
+    *,
+    copy_with: Callable[[Progress, int], Any],
+    open_checkpoints: Callable[[Any, int], FitCheckpoints] | None,
+    watchers: list[Callback],
+    n_epochs: int | None,
+) -> NetworkTraining:
+    """Get one network of a fit ready to train; n_epochs None: as many as are left.
+
+    copy_with: returns a copy of the estimator with one network, and after which epoch
+    its training resumes.
+    """
+    plan, progress = prepared.plan, prepared.trainings[index]
+    estimator, checkpoints, found = copy_with(progress, 0), None, None
+    if open_checkpoints is not None:
+        checkpoints = open_checkpoints(estimator, index)
+    try:
+        if checkpoints is not None and (found := checkpoints.latest()) is not None:
+            progress, estimator = found, copy_with(found, found.epoch)
+        data = prepared.data(progress.seed)
+        if found is None and not prepared.continues:
+            if plan.settings.method.starts_full:
+                begin(progress, data, plan.settings, prepared.counts)
+            if index == 0:
+                _warn_if_full(progress.network, plan.settings)
+        if n_epochs is None:
+            done = progress.epoch - progress.first_epoch
+            n_epochs = plan.settings.max_epochs - done
+        if checkpoints is not None and checkpoints.finished:
+            n_epochs = 0
+        return NetworkTraining(
+            prepared,
+            estimator,
+            progress,
+            plan.settings,
+            data,
+            n_epochs,
+            checkpoints,
+            watchers,
+        )
+    except BaseException:
+        if checkpoints is not None:
+            checkpoints.close()
+        raise
+
+
+def run_all(
+    trainings: Sequence[NetworkTraining], n_threads: int, *, watched: bool, alone: bool
+) -> None:
+    """Train all networks; each gives the same bits however many train at once.
+
+    watched: callbacks watch the first network. It is trained before the others, and
+    where a callback ends it, the others get as many epochs as it had.
+    alone: one network after the other.
+    """
+    first, rest = trainings[0], list(trainings[1:])
+    if len(trainings) == 1 or n_threads == 1 or alone or watched:
+        first.run()
+        if watched:
+            done = first.progress.epoch - first.progress.first_epoch
+            for training in rest:
+                begun = training.progress.epoch - training.progress.first_epoch
+                training.n_epochs = max(0, min(training.n_epochs, done - begun))
+    else:
+        rest = list(trainings)
+    if not rest:
+        return
+    if len(rest) == 1 or n_threads == 1 or alone:
+        for training in rest:
+            training.run()
+    else:
+        _run_side_by_side(rest, n_threads)
+
+
+def _run_side_by_side(trainings: Sequence[NetworkTraining], n_threads: int) -> None:
+    """One network per thread; an error or an interrupt ends all after their epoch."""
+    stop = _Stop()
+    waiting, errors = list(trainings), dict[int, BaseException]()
+    lock = threading.Lock()
+    for training in trainings:
+        training.watchers.append(stop)
+        each = max(1, n_threads // len(trainings))
+        training.settings = replace(training.settings, n_threads=each)
+
+    def work() -> None:
+        while True:
+            with lock:
+                if not waiting or stop.stopped:
+                    return
+                training = waiting.pop(0)
+            try:
+                training.run()
+            except BaseException as error:
+                with lock:
+                    errors[trainings.index(training)] = error
+                stop.stopped = True
+                return
+
+    n_threads = min(n_threads, len(trainings))
+    with ThreadPoolExecutor(max(n_threads - 1, 1)) as pool:
+        try:
+            others = [pool.submit(work) for _ in range(n_threads - 1)]
+            work()  # in this thread too: it is the one that hears of Ctrl-C
+            for other in others:
+                other.result()
+        finally:
+            stop.stopped = True
+    if errors:
+        raise errors[min(errors)]
+
+
+class _Stop(Callback):
+    """Ends all networks that train at once."""
+
+    stopped = False
+
+    def on_epoch_end(self, progress: Progress, record: Any) -> bool:
+        return self.stopped
+
+
+def _warn_if_full(network: SparseNetwork, settings: Settings) -> None:
+    if network.is_full and not settings.method.full:
+        warnings.warn(
+            "Every layer is full: this network is dense. Lower epsilon (or density), "
+            "or use larger hidden layers.",
+            stacklevel=6,
+        )

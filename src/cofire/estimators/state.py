@@ -1,0 +1,31 @@
+"""FittedState: all that a fit leaves on an estimator, besides the columns of X."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from cofire.core.network import SparseNetwork
+from cofire.estimators.targets import Targets
+from cofire.training.progress import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class FittedState:
+    """What the fitted attributes are read from, so that there is one of each."""
+
+    trainings: tuple[Progress, ...]
+    """One per network."""
+    targets: Targets
+    simd_level: str
+    threads: int
+    resumed_after: int = 0
+    preprocessing: dict[str, Any] | None = None
+    """Of a loaded model: how rows became X."""
+
+    @property
+    def networks(self) -> list[SparseNetwork]:
+        """The networks that predict: all that were trained.
+
+        After an interrupt some may not have begun; if none has, all of them predict.
+        """
+        begun = [t.network for t in self.trainings if t.epoch > 0]
+        return begun or [t.network for t in self.trainings]
