@@ -12,7 +12,7 @@ from cofire.errors import unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.description import OBJECTS, check_storable, describe
-from cofire.estimators.plan import make_plan
+from cofire.estimators.plan import check_parameters
 from cofire.estimators.state import FittedState
 from cofire.methods import METHODS
 from cofire.persistence import model_file
@@ -53,7 +53,7 @@ def save(
     """
     check_is_fitted(estimator)
     check_storable(estimator)
-    make_plan(estimator)  # refuses parameters that a file must not have
+    check_parameters(estimator)  # refuses parameters that a file must not have
     tensors: Tensors = {}
     document = describe(estimator, estimator._fitted.trainings, tensors)
     if preprocessing is None:
@@ -86,7 +86,7 @@ def load_with_document(path: str | PathLike[str]) -> tuple[BaseSparseMLP, Docume
 def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     known = ESTIMATORS[document["estimator"]]
     estimator = known(**_restored_parameters(known, document["parameters"]))
-    make_plan(estimator)  # refuses what no estimator could have been fitted with
+    check_parameters(estimator)  # refuses what no estimator could have been fitted with
     trainings = restore_trainings(document, tensors)
     network = trainings[0].network
     sizes, output = network.sizes, network.output
@@ -99,10 +99,17 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
         simd_level=document["simd_level"],
         threads=whole(document["threads"]),
         resumed_after=whole(document.get("resumed_after", 0)),
+        chosen=_restored_choice(document.get("chosen", {})),
         preprocessing=document.get("preprocessing"),
     )
     estimator._publish(_restored_columns(document, sizes[0]), state)
     return estimator
+
+
+def _restored_choice(plain: Document) -> Document:
+    chosen = decode(plain)
+    demand(isinstance(chosen, dict), "chosen: expected values by name")
+    return chosen
 
 
 def _restored_columns(document: Document, n_inputs: int) -> Document:

@@ -30,7 +30,7 @@ from cofire.estimators.network_training import (
     run_all,
 )
 from cofire.estimators.parameters import Parameters
-from cofire.estimators.plan import Plan, make_plan
+from cofire.estimators.plan import check_parameters
 from cofire.estimators.prepare import COLUMNS, Prepared, check_data, prepare
 from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
@@ -39,6 +39,7 @@ from cofire.estimators.sklearn_callbacks import (
 )
 from cofire.estimators.state import FittedState
 from cofire.estimators.targets import Targets
+from cofire.methods import Method
 from cofire.persistence.checkpoints import FitCheckpoints
 from cofire.training.cost import Receipt, receipt
 from cofire.training.progress import Progress, Scorer
@@ -75,17 +76,17 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         """
         with standard_floats():
             data = X, y, sample_weight, X_val, y_val, sample_weight_val
-            return self._fit(prepare(self, make_plan(self), *data))
+            return self._fit(prepare(self, check_parameters(self), *data))
 
     def _partial_fit(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None
     ) -> Self:
         """Train one epoch."""
         with standard_floats():
-            plan = make_plan(self)
-            self._refuse_partial_fit(plan)
+            method = check_parameters(self)
+            self._refuse_partial_fit(method)
             prepared = prepare(
-                self, plan, X, y, sample_weight, partial=True, classes=classes
+                self, method, X, y, sample_weight, partial=True, classes=classes
             )
             return self._fit(prepared, partial=True)
 
@@ -102,6 +103,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
             engine.simd_level(),
             plan.settings.n_threads,
             preprocessing=self._fitted.preprocessing if prepared.continues else None,
+            chosen=plan.chosen,
         )
 
         def copy_with(progress: Progress, resumed_after: int) -> "BaseSparseMLP":
@@ -127,7 +129,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
                 )
                 trainings.append(training)
             if partial:
-                self._warn_if_schedule_is_over(trainings[0].progress)
+                _warn_if_schedule_is_over(trainings[0])
             try:
                 run_all(
                     trainings,
@@ -160,31 +162,21 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         """What watches the training of one network; callbacks watch the first."""
         watchers = self._callbacks(prepared) if index == 0 else []
         if self.early_stopping:
-            watchers.append(EarlyStopping(self.n_iter_no_change))
+            watchers.append(EarlyStopping(prepared.plan.patience))
         if self.verbose:
             watchers.append(ProgressDisplay())
         return watchers
 
-    def _refuse_partial_fit(self, plan: Plan) -> None:
+    def _refuse_partial_fit(self, method: Method) -> None:
         if self.early_stopping:
             raise ValueError(
                 "early_stopping=True cannot be used with partial_fit: one epoch has "
                 "nothing to stop. Use fit, or score the model between the calls."
             )
-        if plan.settings.method.needs_validation:
+        if method.needs_validation:
             raise ValueError(
                 f"method={self.method!r} needs validation data and cannot be used with "
                 "partial_fit; use fit."
-            )
-
-    def _warn_if_schedule_is_over(self, progress: Progress) -> None:
-        done = progress.epoch - progress.first_epoch
-        if self.learning_rate == "cosine" and done >= self.max_iter:
-            warnings.warn(
-                f"learning_rate='cosine' is 0 after max_iter={self.max_iter} epochs: "
-                "this partial_fit changes no weight. Use learning_rate='constant' (and "
-                "a learning_rate_init that suits it), or a larger max_iter.",
-                stacklevel=6,
             )
 
     # ---- after fitting --------------------------------------------------------------
@@ -300,6 +292,11 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         return self._progress.seed
 
     @property
+    def chosen_parameters_(self) -> dict[str, Any]:
+        """The values that the fit used for the parameters that may be None."""
+        return dict(self._state.chosen)
+
+    @property
     def resumed_after_(self) -> int:
         """The epoch after which the fit continued from a checkpoint, else 0."""
         return self._state.resumed_after
@@ -338,3 +335,15 @@ def _checkpoints(prepared: Prepared, estimator: Any, index: int) -> FitCheckpoin
         repeats=estimator.random_state is not None,
         one_of_several=index > 0,
     )
+
+
+def _warn_if_schedule_is_over(training: NetworkTraining) -> None:
+    progress, settings = training.progress, training.settings
+    done = progress.epoch - progress.first_epoch
+    if settings.learning_rate == "cosine" and done >= settings.max_epochs:
+        warnings.warn(
+            f"learning_rate='cosine' is 0 after max_iter={settings.max_epochs} epochs: "
+            "this partial_fit changes no weight. Use learning_rate='constant' (and a "
+            "learning_rate_init that suits it), or a larger max_iter.",
+            stacklevel=6,
+        )

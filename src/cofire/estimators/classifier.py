@@ -12,6 +12,7 @@ from cofire.estimators.declaration import with_parameters
 from cofire.estimators.parameters import BATCHES, REGULARISATION
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.estimators.targets import ClassTargets
+from cofire.methods import Method
 
 
 @with_parameters
@@ -95,13 +96,13 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         """The labels, ascending; for multi-label targets the column numbers."""
         return cast(ClassTargets, self._state.targets).classes
 
-    def _refuse_partial_fit(self, plan: Any) -> None:
+    def _refuse_partial_fit(self, method: Method) -> None:
         if self.class_weight == "balanced":
             raise ValueError(
                 "class_weight='balanced' needs all of y at once and cannot be used "
                 "with partial_fit; give the weights as a dict."
             )
-        super()._refuse_partial_fit(plan)
+        super()._refuse_partial_fit(method)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -57,6 +57,7 @@ def describe(
         "simd_level": fitted.simd_level,
         "threads": fitted.threads,
         "resumed_after": fitted.resumed_after,
+        "chosen": encode(fitted.chosen, "chosen_parameters_"),
         **describe_trainings(trainings, tensors),
     }
 

@@ -6,7 +6,7 @@ from os import PathLike
 from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from cofire.core.network import ACTIVATIONS
 from cofire.core.optimizers import OPTIMIZERS
@@ -81,10 +81,11 @@ class Parameters(BaseEstimator):
 
     # ---- sparsity -------------------------------------------------------------------
 
-    epsilon: float = SPARSITY(
-        "float",
-        [_POSITIVE],
-        """A layer gets epsilon * (n_in + n_out) connections, at most all of them.
+    epsilon: float | None = SPARSITY(
+        "float or None",
+        [_POSITIVE, None],
+        """A layer gets epsilon * (n_in + n_out) connections, at most all of them; None:
+        a number from 3 to 25, larger for more rows.
         (scikit-learn's `epsilon`, the constant of Adam, is `adam_epsilon` here.)""",
         default=5.0,
     )
@@ -119,18 +120,20 @@ class Parameters(BaseEstimator):
         "Fraction of each layer's connections that is replaced at an update.",
         default=0.2,
     )
-    drop_schedule: str = REWIRING(
-        choice(DROP_SCHEDULES),
-        [str],
-        "Whether that fraction stays, or falls to 0 until update_stop.",
+    drop_schedule: str | None = REWIRING(
+        f"{choice(DROP_SCHEDULES)} or None",
+        [str, None],
+        """Whether that fraction stays, or falls to 0 until update_stop; None: "cosine",
+        in partial_fit "constant".""",
         default="constant",
     )
-    update_interval: int | None = REWIRING(
-        "int or None",
-        [_COUNT, None],
+    update_interval: int | str | None = REWIRING(
+        'int, "epoch" or None',
+        [_COUNT, StrOptions({"epoch"}), None],
         """Optimiser steps from one update of the topology to the next (RigL's delta T);
-        None: one update before every epoch but the first.""",
-        default=None,
+        "epoch": one update before every epoch but the first; None: 100 steps, more
+        where there are many rows.""",
+        default="epoch",
     )
     update_stop: float = REWIRING(
         "float",
@@ -156,19 +159,20 @@ class Parameters(BaseEstimator):
         "Stochastic gradient descent with momentum, or Adam.",
         default="sgd",
     )
-    learning_rate: str | Mapping[int, float] = OPTIMISER(
-        f"{choice(RATE_SCHEDULES)} or dict",
-        [str, dict],
-        """How the rate changes from epoch to epoch: "cosine" falls to 0 over max_iter,
+    learning_rate: str | Mapping[int, float] | None = OPTIMISER(
+        f"{choice(RATE_SCHEDULES)}, dict or None",
+        [str, dict, None],
+        """How the rate changes from epoch to epoch: "cosine" falls to 0 over the fit,
         "adaptive" is divided by 5 when the training loss has not fallen for two epochs.
         A dict gives factors by the number of the epoch from which they apply:
-        {60: 1 / 3, 80: 1 / 3}.""",
+        {60: 1 / 3, 80: 1 / 3}. None: "cosine", in partial_fit "constant".""",
         default="constant",
     )
-    learning_rate_init: float = OPTIMISER(
-        "float",
-        [_POSITIVE],
-        "The learning rate at the beginning.",
+    learning_rate_init: float | None = OPTIMISER(
+        "float or None",
+        [_POSITIVE, None],
+        """The learning rate at the beginning; None: 0.15 for SGD and 0.003 for Adam, a
+        third of it if it stays constant.""",
         default=0.01,
     )
     momentum: float = OPTIMISER(
@@ -195,7 +199,9 @@ class Parameters(BaseEstimator):
 
     # ---- batches --------------------------------------------------------------------
 
-    batch_size: int = BATCHES("int", [_COUNT], "Rows per step.", default=100)
+    batch_size: int | None = BATCHES(
+        "int or None", [_COUNT, None], "Rows per step; None: 64.", default=100
+    )
     last_batch: str = BATCHES(
         choice(CHOICES["last_batch"]),
         [str],
@@ -211,18 +217,20 @@ class Parameters(BaseEstimator):
 
     # ---- regularisation -------------------------------------------------------------
 
-    alpha: float = REGULARISATION(
-        "float",
-        [_NOT_NEGATIVE],
+    alpha: float | None = REGULARISATION(
+        "float or None",
+        [_NOT_NEGATIVE, None],
         """Strength of the L2 penalty alpha / 2 * ||W||^2 on weights (not biases).
-        Unlike scikit-learn's it is not divided by the batch size.""",
+        Unlike scikit-learn's it is not divided by the batch size. None: 0.0005; for a
+        regressor 5 / number of rows, from 0.0002 to 0.01.""",
         default=1e-4,
     )
-    input_dropout: float = REGULARISATION(
-        "float",
-        [_FRACTION],
+    input_dropout: float | None = REGULARISATION(
+        "float or None",
+        [_FRACTION, None],
         """In training each value of a row is set to 0 with this probability, drawn
-        again in every epoch, and otherwise multiplied by 1 / (1 - input_dropout).""",
+        again in every pass, and otherwise multiplied by 1 / (1 - input_dropout). None:
+        0.1, for a regressor 0.05.""",
         default=0.0,
     )
     augmentation: Augmentation | None = REGULARISATION(
@@ -235,11 +243,13 @@ class Parameters(BaseEstimator):
 
     # ---- validation and stopping ----------------------------------------------------
 
-    max_iter: int = STOPPING(
-        "int",
-        [_COUNT],
-        """Number of epochs. Exactly this many run, unless early_stopping or a callback
-        ends the fit.""",
+    max_iter: int | None = STOPPING(
+        "int or None",
+        [_COUNT, None],
+        """Number of epochs, each one pass over the rows. Exactly this many run, unless
+        early_stopping or a callback ends the fit. None: 2,000 steps, or as many as 15
+        passes have; an epoch then has 100 steps or a fiftieth of all, whatever is more
+        (docs/schedule.md).""",
         default=200,
     )
     early_stopping: bool = STOPPING(
@@ -256,10 +266,11 @@ class Parameters(BaseEstimator):
         none are given to fit.""",
         default=0.1,
     )
-    n_iter_no_change: int = STOPPING(
-        "int",
-        [_COUNT],
-        "Epochs without a better validation score before early_stopping ends the fit.",
+    n_iter_no_change: int | None = STOPPING(
+        "int or None",
+        [_COUNT, None],
+        """Epochs without a better validation score before early_stopping ends the fit;
+        None: 40, or 10 where max_iter is None.""",
         default=40,
     )
     restore_best: bool = STOPPING(

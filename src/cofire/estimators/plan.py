@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from cofire.core.machine import n_threads
 from cofire.core.optimizers import OPTIMIZERS, Optimizer
 from cofire.errors import unknown_name
 from cofire.estimators.parameters import CHOICES, Parameters
+from cofire.estimators.recipe import Recipe, choose
 from cofire.methods import METHODS, Method, make_method
 from cofire.search import make_similarity
 from cofire.topology.density import (
@@ -38,6 +41,9 @@ class Plan:
     checkpoint: Checkpoint | None
     n_networks: int
     early_stopping: bool
+    patience: int
+    chosen: dict[str, Any]
+    """The values of the parameters that may be None."""
     validation_fraction: float
 
     def connection_counts(self, sizes: Sequence[int]) -> list[int]:
@@ -49,8 +55,11 @@ class Plan:
         return connections_per_layer(sizes, self.epsilon)
 
 
-def make_plan(parameters: Parameters) -> Plan:
-    """Check all parameters; a ValueError or TypeError names the one that is wrong."""
+def check_parameters(parameters: Parameters) -> Method:
+    """Check all parameters; a ValueError or TypeError names the one that is wrong.
+
+    Returns the method, which is built to be checked.
+    """
     parameters._validate_params()
     for name, known in CHOICES.items():
         value = getattr(parameters, name)
@@ -66,14 +75,39 @@ def make_plan(parameters: Parameters) -> Plan:
             "method has every connection; leave density out or choose among "
             f"{', '.join(sparse)}."
         )
+    make_similarity(parameters.similarity)
+    n_threads(parameters.n_jobs)
+    _hidden_sizes(parameters)
+    _checkpoint(parameters)
+    return method
+
+
+def make_plan(
+    parameters: Parameters,
+    method: Method,
+    n_rows: int,
+    *,
+    numeric: bool,
+    partial: bool = False,
+) -> Plan:
+    """Say what a fit of this many rows does, by parameters that were checked.
+
+    numeric: whether targets are numbers; partial: whether it is one of partial_fit.
+    """
+    recipe = choose(parameters, n_rows, numeric=numeric, partial=partial)
+    optimizer = OPTIMIZERS[parameters.solver]
     return Plan(
-        settings=_settings(parameters, method),
+        settings=_settings(parameters, method, recipe, partial),
         hidden_sizes=_hidden_sizes(parameters),
         activation=parameters.activation,
         init=parameters.init,
-        epsilon=parameters.epsilon,
+        epsilon=recipe.epsilon,
         density=parameters.density,
-        optimizer=OPTIMIZERS[parameters.solver].from_parameters(parameters),
+        optimizer=optimizer.from_parameters(
+            SimpleNamespace(**{**vars(parameters), **recipe.chosen})
+        ),
+        patience=recipe.n_iter_no_change,
+        chosen=recipe.chosen,
         checkpoint=_checkpoint(parameters),
         n_networks=int(parameters.n_networks),
         early_stopping=parameters.early_stopping,
@@ -81,24 +115,30 @@ def make_plan(parameters: Parameters) -> Plan:
     )
 
 
-def _settings(parameters: Parameters, method: Method) -> Settings:
+def _settings(
+    parameters: Parameters, method: Method, recipe: Recipe, partial: bool
+) -> Settings:
+    interval = recipe.update_interval
+    every_epoch = interval in ("epoch", recipe.steps_per_epoch)
+    # partial_fit does not know when three quarters of it are done.
+    endless = partial and parameters.max_iter is None
     return Settings(
         method=method,
         similarity=make_similarity(parameters.similarity),
         drop_fraction=parameters.drop_fraction,
-        drop_schedule=parameters.drop_schedule,
-        update_interval=parameters.update_interval,
-        update_stop=float(parameters.update_stop),
-        batch_size=min(int(parameters.batch_size), 2**62),  # the engine has 64 bits
-        steps_per_epoch=None,
+        drop_schedule=recipe.drop_schedule,
+        update_interval=None if every_epoch else int(interval),
+        update_stop=1.0 if endless else float(parameters.update_stop),
+        batch_size=min(int(recipe.batch_size), 2**62),  # the engine has 64 bits
+        steps_per_epoch=recipe.steps_per_epoch,
         drop_last=parameters.last_batch == "drop",
         shuffle=parameters.shuffle,
-        learning_rate=parameters.learning_rate,
-        learning_rate_init=parameters.learning_rate_init,
-        max_epochs=parameters.max_iter,
+        learning_rate=recipe.learning_rate,
+        learning_rate_init=recipe.learning_rate_init,
+        max_epochs=recipe.max_iter,
         augmentation=parameters.augmentation,
         label_smoothing=float(parameters.label_smoothing),
-        input_dropout=float(parameters.input_dropout),
+        input_dropout=float(recipe.input_dropout),
         restore_best=parameters.restore_best,
         n_threads=n_threads(parameters.n_jobs),
     )
@@ -135,7 +175,7 @@ def _checkpoint(parameters: Parameters) -> Checkpoint | None:
 
 
 def _check_learning_rate(parameters: Parameters) -> None:
-    if isinstance(parameters.learning_rate, str):
+    if parameters.learning_rate is None or isinstance(parameters.learning_rate, str):
         return
     for epoch, factor in parameters.learning_rate.items():
         whole = isinstance(epoch, Integral) and epoch >= 0
@@ -150,6 +190,8 @@ def _check_single_precision(parameters: Parameters) -> None:
     """The engine computes in float32: it must be able to hold the settings."""
     for name in ("learning_rate_init", "alpha", "adam_epsilon"):
         value = getattr(parameters, name)
+        if value is None:
+            continue
         # A numpy number would have LARGEST cast to its own type.
         if (value.item() if isinstance(value, np.generic) else value) > LARGEST:
             raise ValueError(f"{name}={value!r} is too large for float32.")

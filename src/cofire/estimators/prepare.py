@@ -17,8 +17,9 @@ from cofire.core.machine import check_memory
 from cofire.core.network import SparseNetwork
 from cofire.estimators.holdout import hold_out, outputs_of, scorer_of, subset
 from cofire.estimators.inputs import Rows, check_inputs
-from cofire.estimators.plan import Plan
+from cofire.estimators.plan import Plan, make_plan
 from cofire.estimators.targets import Targets
+from cofire.methods import Method
 from cofire.topology.create import create_network
 from cofire.topology.density import full_counts
 from cofire.training.progress import Progress, TrainingData
@@ -90,7 +91,7 @@ class Prepared:
 
 def prepare(
     estimator: Any,
-    plan: Plan,
+    method: Method,
     X: Any,
     y: Any,
     sample_weight: Any = None,
@@ -111,13 +112,20 @@ def prepare(
         columns, X, y, sample_weight, reset=not continues, numeric=kind.is_numeric
     )
     y = kind.check(y)
-    _check_images(plan.settings.augmentation, X)
+    _check_images(estimator.augmentation, X)
     if continues:
         targets = estimator._fitted.targets
         targets.check_unchanged(classes)
     else:
         targets = kind.learn(y, weight, classes)
     weight = _in_float32(targets.weigh(y, weight, estimator.class_weight))
+    plan = make_plan(
+        estimator,
+        method,
+        _number_of_rows(X, weight),
+        numeric=kind.is_numeric,
+        partial=partial,
+    )
     rows, row_ids = _existing(X, targets.encode(y), weight, plan)
     validation = _given(columns, targets, X_val, y_val, sample_weight_val)
     counts: list[int] = []
@@ -202,6 +210,14 @@ def _in_float32(weight: np.ndarray | None) -> np.ndarray | None:
     return weight.astype(np.float32)
 
 
+def _number_of_rows(X: Any, weight: np.ndarray | None) -> int:
+    """Count the rows that exist: of weight > 0."""
+    n = X.shape[0] if weight is None else int(np.count_nonzero(weight > 0))
+    if n == 0:
+        raise ValueError("sample_weight: no row has a weight above 0.")
+    return n
+
+
 def _existing(
     X: Any, targets: np.ndarray, weight: np.ndarray | None, plan: Plan
 ) -> tuple[Rows, np.ndarray]:
@@ -214,8 +230,6 @@ def _existing(
     if weight is None:
         return rows, np.arange(len(targets))
     row_ids = np.flatnonzero(weight > 0)
-    if len(row_ids) == 0:
-        raise ValueError("sample_weight: no row has a weight above 0.")
     settings = plan.settings
     counted = settings.input_dropout > 0 or settings.augmentation is not None
     if len(row_ids) == len(targets) or not counted:

@@ -1,6 +1,6 @@
 """FittedState: all that a fit leaves on an estimator, besides the columns of X."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cofire.core.network import SparseNetwork
@@ -18,6 +18,8 @@ class FittedState:
     simd_level: str
     threads: int
     resumed_after: int = 0
+    chosen: dict[str, Any] = field(default_factory=dict)
+    """The values of the parameters that may be None."""
     preprocessing: dict[str, Any] | None = None
     """Of a loaded model: how rows became X."""
 

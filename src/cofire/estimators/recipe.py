@@ -1,0 +1,95 @@
+"""The default recipe: values for the parameters that a user leaves at None.
+
+They follow from the number of rows and from the kind of target alone, laid out in
+optimiser steps, so that 80 rows and 800,000 rows both get a sensible schedule
+(docs/schedule.md). They were chosen by cross-validation (benchmarks/tables).
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+BATCH = 64  # rows per step; with fewer rows, a step takes all of them
+STEPS = 2000  # at least, of a fit
+PASSES = 15  # over the rows, at least
+EPOCH_STEPS = 100  # at least, of an epoch
+EPOCHS = 50  # at most, where none are asked for
+PARTIAL_EPOCHS = 200  # that schedules of partial_fit count with
+UPDATES_PER_PASS = 3  # at most, where epochs are passes
+PATIENCE, PATIENCE_IN_STEPS = 40, 10
+
+# By solver, for a rate that falls to 0; a constant rate is a third of it.
+RATES = {"sgd": 0.15, "adam": 0.003}
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A value for each parameter that may be None."""
+
+    epsilon: float
+    update_interval: int | str
+    drop_schedule: str
+    learning_rate: Any
+    learning_rate_init: float
+    batch_size: int
+    alpha: float
+    input_dropout: float
+    max_iter: int
+    n_iter_no_change: int
+
+    steps_per_epoch: int | None = None
+    """Not a parameter: the steps of an epoch, where an epoch is not one pass."""
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The values by the names of the parameters."""
+        names = [f.name for f in fields(self) if f.name != "steps_per_epoch"]
+        return {name: getattr(self, name) for name in names}
+
+
+def choose(parameters: Any, n_rows: int, *, numeric: bool, partial: bool) -> Recipe:
+    """Return what a user gave, and the recipe's values for the rest.
+
+    numeric: whether targets are numbers; partial: whether partial_fit asks, which does
+    not know how long training will be.
+    """
+    schedule = "constant" if partial else "cosine"
+    batch = _given(parameters.batch_size, BATCH)
+    size = min(batch, n_rows)
+    per_pass = -(-n_rows // size)
+    rate = _given(parameters.learning_rate, schedule)
+    initial = RATES[parameters.solver] / (3 if rate == "constant" else 1)
+    in_steps = parameters.max_iter is None and not partial
+    per_epoch = None
+    if in_steps:
+        steps = max(STEPS, PASSES * per_pass)
+        per_epoch = max(EPOCH_STEPS, -(-steps // EPOCHS))
+        n_epochs, interval = -(-steps // per_epoch), per_epoch
+    else:
+        n_epochs = _given(parameters.max_iter, PARTIAL_EPOCHS)
+        interval = max(EPOCH_STEPS, -(-per_pass // UPDATES_PER_PASS))
+    alpha = 5e-4
+    if numeric and not partial:
+        alpha = _within(5 / n_rows, 2e-4, 1e-2)
+    return Recipe(
+        epsilon=_given(parameters.epsilon, _within(n_rows / 800, 3.0, 25.0)),
+        update_interval=_given(parameters.update_interval, interval),
+        drop_schedule=_given(parameters.drop_schedule, schedule),
+        learning_rate=rate,
+        learning_rate_init=_given(parameters.learning_rate_init, initial),
+        batch_size=batch,
+        alpha=_given(parameters.alpha, alpha),
+        input_dropout=_given(parameters.input_dropout, 0.05 if numeric else 0.1),
+        max_iter=n_epochs,
+        n_iter_no_change=_given(
+            parameters.n_iter_no_change, PATIENCE_IN_STEPS if in_steps else PATIENCE
+        ),
+        steps_per_epoch=per_epoch,
+    )
+
+
+def _given(value: Any, otherwise: Any) -> Any:
+    return otherwise if value is None else value
+
+
+def _within(value: float, low: float, high: float) -> float:
+    return min(max(value, low), high)
