@@ -9,11 +9,20 @@ leaves them open, they are those of its authors' programs. They are not recommen
 
 from typing import Any
 
-__all__ = ["HOUSE", "MASKED", "SPARSE"]
+__all__ = ["DEFAULTS_0_1", "HOUSE", "MASKED", "SPARSE"]
 
-_BOTH: dict[str, Any] = {
+_ONE_NETWORK: dict[str, Any] = {
+    "n_networks": 1,
+    "update_interval": "epoch",
+    "update_stop": 1.0,
+}
+
+_BOTH: dict[str, Any] = _ONE_NETWORK | {
     "activation": "relu",
     "drop_fraction": 0.2,
+    "drop_schedule": "constant",
+    "input_dropout": 0.0,
+    "label_smoothing": 0.0,
     "solver": "sgd",
     "alpha": 1e-4,
     "batch_size": 100,
@@ -55,7 +64,7 @@ SPARSE: dict[str, Any] = _BOTH | {
 }
 """Table 8: the program on sparse arrays, descended from SET's own."""
 
-HOUSE: dict[str, Any] = {
+HOUSE: dict[str, Any] = _ONE_NETWORK | {
     "activation": "relu",
     "init": "small_normal",
     "drop_fraction": 0.2,
@@ -82,4 +91,25 @@ Features must be standardised (sparse ones divided by their deviation). New conn
 start with larger weights than the initial ones, so that connections that were never
 tested are dropped first. Both the fraction that is replaced and the learning rate fall
 to 0, and the last network is the best: no validation rows are needed.
+"""
+
+DEFAULTS_0_1: dict[str, Any] = _ONE_NETWORK | {
+    "hidden_layer_sizes": (1000, 1000, 1000),
+    "init": "normal",
+    "epsilon": 5.0,
+    "method": "ctre_sim",
+    "drop_schedule": "constant",
+    "learning_rate": "constant",
+    "learning_rate_init": 0.01,
+    "nesterovs_momentum": True,
+    "batch_size": 100,
+    "alpha": 1e-4,
+    "input_dropout": 0.0,
+    "label_smoothing": 0.0,
+    "max_iter": 200,
+    "n_iter_no_change": 40,
+}
+"""What version 0.1 had as defaults of `SparseMLPClassifier`.
+
+`SparseMLPRegressor` had a learning_rate_init of 0.001, and has no label_smoothing.
 """

@@ -25,6 +25,7 @@ from cofire.persistence.values import (
     is_array,
     whole,
 )
+from cofire.profiles import DEFAULTS_0_1
 
 __all__ = ["load", "load_with_document", "save"]
 
@@ -35,6 +36,14 @@ ESTIMATORS: dict[str, type[BaseSparseMLP]] = {
 # Parameters that early files have and estimators no longer have, with the value that
 # had no effect. Only training used them: such a model predicts as before.
 GONE = {"decoupled_decay": False, "with_replacement": False}
+
+
+def _defaults_before(known: type[BaseSparseMLP]) -> Document:
+    """What files of version 0.1 mean by a parameter that they do not have."""
+    before = dict(DEFAULTS_0_1)
+    if known is SparseMLPRegressor:
+        before["learning_rate_init"] = 0.001
+    return {k: v for k, v in before.items() if k in known._get_param_names()}
 
 
 def save(
@@ -133,6 +142,8 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
                 stacklevel=5,
             )
     plain = {name: value for name, value in plain.items() if name not in GONE}
+    if "n_networks" not in plain:  # of version 0.1
+        plain = _defaults_before(known) | plain
     for name in plain.keys() - known._get_param_names():
         raise unknown_name("parameter", name, known._get_param_names())
     for name in plain.keys() - {"hidden_layer_sizes"}:

@@ -4,6 +4,7 @@ import numpy as np
 
 from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor
 from cofire.callbacks import Callback
+from cofire.profiles import DEFAULTS_0_1
 
 ESTIMATORS = (SparseMLPClassifier, SparseMLPRegressor)
 # Methods that train without validation data: fit alone and partial_fit go with these.
@@ -35,9 +36,15 @@ def data_for(estimator, **how):
     return (classes if issubclass(of, SparseMLPClassifier) else numbers)(**how)
 
 
+def before(of):
+    """The defaults of version 0.1: one network, an epoch is a pass, no recipe."""
+    known = of._get_param_names()
+    return {k: v for k, v in DEFAULTS_0_1.items() if k in known}
+
+
 def small(of=SparseMLPClassifier, **how):
     """A small network: epochs of a few batches, the last one not full."""
-    defaults = {
+    defaults = before(of) | {
         "hidden_layer_sizes": (10, 8),
         "epsilon": 1.5,
         "init": "sparse_aware",  # with the default, so small a network hardly fires

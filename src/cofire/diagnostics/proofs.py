@@ -23,6 +23,7 @@ import numpy as np
 from cofire import engine
 from cofire.data import catalog
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
+from cofire.profiles import DEFAULTS_0_1
 from cofire.saving import load
 
 THREADS = (1, 2, 3, 4, 7, 8, 16)
@@ -107,7 +108,7 @@ def _data() -> tuple[np.ndarray, np.ndarray]:
 def _models(n_threads: int) -> list[Any]:
     """All losses but one, both solvers; growth at random, by gradient and by cosine."""
     # Batches of 500 rows: enough tiles that every thread gets some.
-    shared: dict[str, Any] = {
+    shared: dict[str, Any] = DEFAULTS_0_1 | {
         "hidden_layer_sizes": (300, 300),
         "batch_size": 500,
         "max_iter": EPOCHS,
@@ -115,11 +116,12 @@ def _models(n_threads: int) -> list[Any]:
         "n_jobs": n_threads,
     }
     return [
-        SparseMLPClassifier(method="set", **shared),
-        SparseMLPClassifier(
-            method="ctre_sim", solver="adam", activation="tanh", **shared
+        SparseMLPClassifier(**shared | {"method": "set"}),
+        SparseMLPClassifier(**shared | {"solver": "adam", "activation": "tanh"}),
+        SparseMLPRegressor(
+            **{k: v for k, v in shared.items() if k != "label_smoothing"}
+            | {"method": "rigl", "learning_rate_init": 0.001}
         ),
-        SparseMLPRegressor(method="rigl", **shared),
     ]
 
 

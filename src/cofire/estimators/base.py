@@ -1,6 +1,7 @@
 """What classifier and regressor share: prepare, train, publish; then predict."""
 
 import warnings
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial as partial_call
@@ -9,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
@@ -22,6 +23,7 @@ from cofire.estimators.description import (
     fingerprint,
     remembering,
 )
+from cofire.estimators.failures import remedy
 from cofire.estimators.holdout import outputs_of, scorer_of
 from cofire.estimators.inputs import check_X
 from cofire.estimators.network_training import (
@@ -148,6 +150,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         finally:
             for training in trainings:
                 training.close()
+        _warn_of_failures(trainings)
         return self
 
     def _publish(self, columns: dict[str, Any], state: FittedState) -> None:
@@ -347,3 +350,16 @@ def _warn_if_schedule_is_over(training: NetworkTraining) -> None:
             "learning_rate_init that suits it), or a larger max_iter.",
             stacklevel=6,
         )
+
+
+def _warn_of_failures(trainings: Sequence[NetworkTraining]) -> None:
+    """Warn if the networks did not learn; one that did is enough to predict."""
+    failed = [t for t in trainings if t.failure is not None]
+    if len(failed) < len(trainings):
+        return
+    first = failed[0]
+    warnings.warn(
+        remedy(str(first.failure), first.progress, first.settings),
+        ConvergenceWarning,
+        stacklevel=5,
+    )

@@ -70,7 +70,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         """Train towards targets that are less certain: this fraction of each is spread
         evenly over all classes (a multi-label target is moved towards 1/2). `loss_` and
         `loss_curve_` are the losses of these targets, validation losses are not.""",
-        default=0.0,
+        default=0.05,
     )
 
     @with_callbacks

@@ -10,6 +10,8 @@ from typing import Any
 from cofire.callbacks import Callback
 from cofire.core.network import SparseNetwork
 from cofire.engine.floats import standard_floats
+from cofire.errors import DivergenceError
+from cofire.estimators.failures import RESTARTS, SLOWER, failure
 from cofire.estimators.prepare import Prepared
 from cofire.persistence.checkpoints import FitCheckpoints
 from cofire.training.loop import train
@@ -34,8 +36,30 @@ class NetworkTraining:
     watchers: list[Callback]
     """Called while it runs; its checkpoints not among them."""
     begun: bool = False
+    failure: str | None = None
+    """Why what it trained is of no use, if so."""
 
     def run(self) -> None:
+        """Train, again with a lower rate if the network did not learn.
+
+        Only a learning rate that the default recipe chose is lowered.
+        """
+        while True:
+            try:
+                self._run_once()
+            except DivergenceError as error:
+                if not self._may_restart():
+                    raise
+                self.failure = str(error)
+            else:
+                self.failure = failure(self.progress, self.data)
+                if self.failure is None or not self._may_restart():
+                    break
+            self._restart()
+        if self.checkpoints is not None and not self.checkpoints.finished:
+            self.checkpoints.write(self.progress, finished=True)
+
+    def _run_once(self) -> None:
         """Train; the callbacks hear of it."""
         told: list[Callback] = []
         try:
@@ -53,13 +77,25 @@ class NetworkTraining:
                 watcher.on_train_end(self.progress)
 
     def _train(self, watchers: Sequence[Callback]) -> None:
-        progress, checkpoints = self.progress, self.checkpoints
+        progress = self.progress
         train(progress, self.data, self.settings, watchers, n_epochs=self.n_epochs)
         if progress.best_network is not None and self.settings.restore_best:
             rest = progress.optimizer.at_rest(progress.best_network)
             progress.network, progress.optimizer = progress.best_network, rest
-        if checkpoints is not None and not checkpoints.finished:
-            checkpoints.write(progress, finished=True)
+
+    def _may_restart(self) -> bool:
+        by_recipe = self.prepared.chosen_rate and not self.prepared.continues
+        return by_recipe and self.progress.rate_factor > SLOWER ** (RESTARTS - 0.5)
+
+    def _restart(self) -> None:
+        progress = self.progress
+        factor = progress.rate_factor * SLOWER
+        progress.restart(self.prepared.fresh(progress.seed), factor)
+        self.n_epochs = self.settings.max_epochs
+        if self.checkpoints is not None:
+            self.checkpoints.forget()
+        if self.settings.method.starts_full:
+            begin(progress, self.data, self.settings, self.prepared.counts)
 
     def close(self) -> None:
         """Release the folder of its checkpoints, if it did not run."""

@@ -53,7 +53,7 @@ class Parameters(BaseEstimator):
         "int or sequence of int",
         ["array-like", _COUNT],
         "Neurons in each hidden layer.",
-        default=(1000, 1000, 1000),
+        default=(200, 200),
         by_name=False,
     )
     activation: str = NETWORK(
@@ -68,7 +68,7 @@ class Parameters(BaseEstimator):
         """First weights: "normal" N(0, 0.1^2), "small_normal" N(0, 0.05^2), "glorot"
         uniform with the fans of the full layer, "sparse_aware" normal by the number of
         connections that each neuron really has.""",
-        default="normal",
+        default="small_normal",
     )
 
     n_networks: int = NETWORK(
@@ -76,7 +76,7 @@ class Parameters(BaseEstimator):
         [_COUNT],
         """Networks that are trained side by side, each from a seed of its own; their
         outputs are averaged. Callbacks watch the first of them.""",
-        default=1,
+        default=4,
     )
 
     # ---- sparsity -------------------------------------------------------------------
@@ -87,7 +87,7 @@ class Parameters(BaseEstimator):
         """A layer gets epsilon * (n_in + n_out) connections, at most all of them; None:
         a number from 3 to 25, larger for more rows.
         (scikit-learn's `epsilon`, the constant of Adam, is `adam_epsilon` here.)""",
-        default=5.0,
+        default=None,
     )
     density: float | None = SPARSITY(
         "float or None",
@@ -105,7 +105,7 @@ class Parameters(BaseEstimator):
         """How connections change: a name in `cofire.METHODS` ("cofire", "ctre_sim",
         "ctre_seq", "set", "rigl", "snip", "static", "dense", an ablation of CTRE, or
         one that another package adds), or a method object with its own settings.""",
-        default="ctre_sim",
+        default="cofire",
     )
     method_options: dict[str, Any] | None = REWIRING(
         "dict or None",
@@ -125,7 +125,7 @@ class Parameters(BaseEstimator):
         [str, None],
         """Whether that fraction stays, or falls to 0 until update_stop; None: "cosine",
         in partial_fit "constant".""",
-        default="constant",
+        default=None,
     )
     update_interval: int | str | None = REWIRING(
         'int, "epoch" or None',
@@ -133,14 +133,14 @@ class Parameters(BaseEstimator):
         """Optimiser steps from one update of the topology to the next (RigL's delta T);
         "epoch": one update before every epoch but the first; None: 100 steps, more
         where there are many rows.""",
-        default="epoch",
+        default=None,
     )
     update_stop: float = REWIRING(
         "float",
         [Interval(Real, 0, 1, closed="both")],
         """The fraction of the fit after which the topology stays as it is (RigL's
         T_end). drop_schedule="cosine" reaches 0 there.""",
-        default=1.0,
+        default=0.75,
     )
     similarity: str | Similarity = REWIRING(
         f"{choice(SIMILARITIES)} or cofire.similarity.Similarity",
@@ -166,14 +166,14 @@ class Parameters(BaseEstimator):
         "adaptive" is divided by 5 when the training loss has not fallen for two epochs.
         A dict gives factors by the number of the epoch from which they apply:
         {60: 1 / 3, 80: 1 / 3}. None: "cosine", in partial_fit "constant".""",
-        default="constant",
+        default=None,
     )
     learning_rate_init: float | None = OPTIMISER(
         "float or None",
         [_POSITIVE, None],
         """The learning rate at the beginning; None: 0.15 for SGD and 0.003 for Adam, a
         third of it if it stays constant.""",
-        default=0.01,
+        default=None,
     )
     momentum: float = OPTIMISER(
         "float",
@@ -182,7 +182,7 @@ class Parameters(BaseEstimator):
         default=0.9,
     )
     nesterovs_momentum: bool = OPTIMISER(
-        "bool", ["boolean"], "Whether SGD uses Nesterov's momentum.", default=True
+        "bool", ["boolean"], "Whether SGD uses Nesterov's momentum.", default=False
     )
     beta_1: float = OPTIMISER(
         "float", [_FRACTION], "Adam's decay of the first moment.", default=0.9
@@ -200,7 +200,7 @@ class Parameters(BaseEstimator):
     # ---- batches --------------------------------------------------------------------
 
     batch_size: int | None = BATCHES(
-        "int or None", [_COUNT, None], "Rows per step; None: 64.", default=100
+        "int or None", [_COUNT, None], "Rows per step; None: 64.", default=None
     )
     last_batch: str = BATCHES(
         choice(CHOICES["last_batch"]),
@@ -223,7 +223,7 @@ class Parameters(BaseEstimator):
         """Strength of the L2 penalty alpha / 2 * ||W||^2 on weights (not biases).
         Unlike scikit-learn's it is not divided by the batch size. None: 0.0005; for a
         regressor 5 / number of rows, from 0.0002 to 0.01.""",
-        default=1e-4,
+        default=None,
     )
     input_dropout: float | None = REGULARISATION(
         "float or None",
@@ -231,7 +231,7 @@ class Parameters(BaseEstimator):
         """In training each value of a row is set to 0 with this probability, drawn
         again in every pass, and otherwise multiplied by 1 / (1 - input_dropout). None:
         0.1, for a regressor 0.05.""",
-        default=0.0,
+        default=None,
     )
     augmentation: Augmentation | None = REGULARISATION(
         "cofire.Augmentation or None",
@@ -250,7 +250,7 @@ class Parameters(BaseEstimator):
         early_stopping or a callback ends the fit. None: 2,000 steps, or as many as 15
         passes have; an epoch then has 100 steps or a fiftieth of all, whatever is more
         (docs/schedule.md).""",
-        default=200,
+        default=None,
     )
     early_stopping: bool = STOPPING(
         "bool",
@@ -271,7 +271,7 @@ class Parameters(BaseEstimator):
         [_COUNT, None],
         """Epochs without a better validation score before early_stopping ends the fit;
         None: 40, or 10 where max_iter is None.""",
-        default=40,
+        default=None,
     )
     restore_best: bool = STOPPING(
         "bool",

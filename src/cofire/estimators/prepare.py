@@ -45,10 +45,27 @@ class Prepared:
     validation: Rows | None
     trainings: list[Progress]
     """One per network."""
+    sizes: list[int]
     counts: list[int]
     """How many connections each layer of a new network is to have."""
     continues: bool
     """Whether it continues an earlier fit: a warm start, or partial_fit."""
+    chosen_rate: bool
+    """Whether the learning rate is the default recipe's, not a user's."""
+
+    def fresh(self, seed: int) -> Progress:
+        """Create the network of this seed once more, untrained."""
+        network = create_network(
+            self.sizes,
+            full_counts(self.sizes)
+            if self.plan.settings.method.starts_full
+            else self.counts,
+            init=self.plan.init,
+            activation=self.plan.activation,
+            output=self.targets.output,
+            seed=seed,
+        )
+        return Progress(network, self.plan.optimizer.at_rest(network), seed)
 
     @property
     def arrays(self) -> list[Any]:
@@ -86,7 +103,10 @@ class Prepared:
             used = None if weight is None else weight[row_ids]
             return targets.score_and_loss(outputs, encoded[row_ids], used)
 
-        return TrainingData(rows, encoded, weight, row_ids, validate, measure)
+        def outputs(network: SparseNetwork, ids: np.ndarray) -> np.ndarray:
+            return outputs_of([network], engine.Rows(X[ids]), n_threads, "X")
+
+        return TrainingData(rows, encoded, weight, row_ids, validate, measure, outputs)
 
 
 def prepare(
@@ -128,18 +148,10 @@ def prepare(
     )
     rows, row_ids = _existing(X, targets.encode(y), weight, plan)
     validation = _given(columns, targets, X_val, y_val, sample_weight_val)
-    counts: list[int] = []
-    if continues:
-        trainings = _continued(estimator._fitted.trainings, plan, estimator)
-        if not partial:
-            for progress in trainings:
-                progress.begin_fit()
-    else:
-        sizes = [X.shape[1], *plan.hidden_sizes, targets.n_outputs]
-        counts = plan.connection_counts(sizes)
-        trainings = _started(plan, sizes, counts, targets, estimator.random_state)
+    sizes = [X.shape[1], *plan.hidden_sizes, targets.n_outputs]
+    counts = plan.connection_counts(sizes)
     learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
-    return Prepared(
+    prepared = Prepared(
         plan=plan,
         X=X,
         y=y,
@@ -148,10 +160,25 @@ def prepare(
         rows=rows,
         row_ids=row_ids,
         validation=validation,
-        trainings=trainings,
+        trainings=[],
+        sizes=sizes,
         counts=counts,
         continues=continues,
+        chosen_rate=estimator.learning_rate_init is None and not partial,
     )
+    if continues:
+        trainings = _continued(estimator._fitted.trainings, plan, estimator)
+        if not partial:
+            for progress in trainings:
+                progress.begin_fit()
+    else:
+        starts_full = plan.settings.method.starts_full
+        check_memory(sizes, full_counts(sizes) if starts_full else counts)
+        rng = check_random_state(estimator.random_state)
+        seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
+        trainings = [prepared.fresh(seed) for seed in seeds]
+    prepared.trainings.extend(trainings)
+    return prepared
 
 
 def check_data(
@@ -235,33 +262,6 @@ def _existing(
     if len(row_ids) == len(targets) or not counted:
         return rows, row_ids
     return subset(rows, row_ids), np.arange(len(row_ids))
-
-
-def _started(
-    plan: Plan,
-    sizes: list[int],
-    counts: list[int],
-    targets: Targets,
-    random_state: Any,
-) -> list[Progress]:
-    """Create the networks and their optimisers."""
-    rng = check_random_state(random_state)
-    seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
-    if plan.settings.method.starts_full:
-        counts = full_counts(sizes)
-    check_memory(sizes, counts)
-    trainings = []
-    for seed in seeds:
-        network = create_network(
-            sizes,
-            counts,
-            init=plan.init,
-            activation=plan.activation,
-            output=targets.output,
-            seed=seed,
-        )
-        trainings.append(Progress(network, plan.optimizer.at_rest(network), seed))
-    return trainings
 
 
 def _continued(

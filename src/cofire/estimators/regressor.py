@@ -48,7 +48,6 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     _targets_kind, _stored_as = NumberTargets, "SparseMLPRegressor"
 
     solver: str = "adam"
-    learning_rate_init: float = 0.001
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

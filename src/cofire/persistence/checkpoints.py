@@ -174,8 +174,12 @@ class FitCheckpoints(Callback):
         }
         return document, tensors
 
-    def on_train_end(self, progress: Progress) -> None:
-        self.close()
+    def forget(self) -> None:
+        """Remove all checkpoints of this fit: it starts again."""
+        self._newest = None
+        if self._lock is not None:
+            for path in self._folder.glob("epoch-*.cofire"):
+                path.unlink()
 
     # ---- the folder ------------------------------------------------------------------
 

@@ -84,6 +84,7 @@ def describe_progress(progress: Progress, tensors: Tensors) -> Document:
         "stalled_epochs": progress.stalled_epochs,
         "longest_stall": progress.longest_stall,
         "first_epoch": progress.first_epoch,
+        "rate_factor": progress.rate_factor,
     }
 
 
@@ -117,7 +118,13 @@ def restore_progress(plain: Document, tensors: Tensors) -> Progress:
         stalled_epochs=whole(plain["stalled_epochs"]),
         longest_stall=whole(plain["longest_stall"]),
         first_epoch=whole(plain["first_epoch"]),
+        rate_factor=_fraction(plain.get("rate_factor", 1.0)),
     )
+
+
+def _fraction(value: object) -> float:
+    demand(type(value) is float and 0 < value <= 1, "rate_factor must lie in (0, 1]")
+    return float(value)  # type: ignore[arg-type]
 
 
 def _put_network(prefix: str, network: SparseNetwork, tensors: Tensors) -> None:

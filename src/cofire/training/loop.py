@@ -113,7 +113,7 @@ def _train_stretch(
 ) -> None:
     rate = progress.optimizer.learning_rate = learning_rate(
         settings.learning_rate,
-        settings.learning_rate_init,
+        settings.learning_rate_init * progress.rate_factor,
         stretch.epoch - progress.first_epoch + stretch.progress,
         settings.max_epochs,
         [past["loss"] for past in progress.history[progress.first_epoch :]],

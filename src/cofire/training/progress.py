@@ -31,6 +31,8 @@ class TrainingData:
     """Scores the validation data, where there are any."""
     measure: Scorer | None = None
     """Scores the rows to learn from; only callbacks use it."""
+    outputs: Callable[[SparseNetwork, np.ndarray], np.ndarray] | None = None
+    """Gives a network's outputs for some of the rows."""
 
     @cached_property
     def rarity(self) -> np.ndarray:
@@ -62,6 +64,12 @@ class Progress:
     longest_stall: int = 0
     first_epoch: int = 0
     """Where the present fit began: a warm start counts its schedules from there."""
+    rate_factor: float = 1.0
+    """What the learning rate is multiplied by: less than 1 after a restart."""
+
+    def restart(self, other: "Progress", rate_factor: float) -> None:
+        """Become another progress, one that has not begun; the object stays."""
+        self.__dict__ = vars(other) | {"rate_factor": rate_factor}
 
     def done(self, settings: Settings, stretch: Stretch) -> float:
         """Say how much of the fit is done before this stretch: 0 to 1."""

@@ -82,8 +82,11 @@ def execute(run: Run, n_threads: int = 1) -> Outcome:
         "removal": [removal],
         "rewiring": [RewiringStudy()],
     }
+    how = parameters(run)
+    if data.task == "regression":
+        how.pop("label_smoothing", None)
     model = ESTIMATORS[data.task](
-        **parameters(run),
+        **how,
         n_jobs=n_threads,
         callbacks=[monitor, *studies[json.loads(run.options).get("study")]],
     )

@@ -1,0 +1,56 @@
+"""A network that did not learn is told from one that did."""
+
+import numpy as np
+
+from cofire.training.progress import Progress, TrainingData
+from cofire.training.settings import Settings
+
+RESTARTS = 2
+"""How often a network that failed starts again, with a lower learning rate."""
+SLOWER = 0.3
+"""What the learning rate is multiplied by at a restart."""
+_FEW_EPOCHS = 5  # too few to judge by
+_ROWS = 1000  # looked at
+_FALL = 1e-3  # a fraction of the first loss: less has not moved
+_SMALL = 1e-3  # a first loss: there was hardly anything to learn
+_MOST = 0.9  # a class with more rows may well be the only one that is predicted
+
+
+def failure(progress: Progress, data: TrainingData) -> str | None:
+    """Say in words why a trained network is of no use; None if it learnt something."""
+    records = progress.history[progress.first_epoch :]
+    if len(records) < _FEW_EPOCHS:
+        return None
+    for i, n_alive in enumerate(records[-1]["alive"]):
+        if n_alive == 0:
+            return f"no neuron of hidden layer {i + 1} is active any more"
+    first, last = records[0]["loss"], records[-1]["loss"]
+    if first > _SMALL and last > first * (1 - _FALL):
+        return f"its training loss did not fall (at first {first:.4g}, now {last:.4g})"
+    if progress.network.output == "softmax" and _predicts_one_class(progress, data):
+        return "it predicts the same class for all rows"
+    return None
+
+
+def _predicts_one_class(progress: Progress, data: TrainingData) -> bool:
+    ids = data.row_ids[:: max(1, len(data.row_ids) // _ROWS)]
+    classes, counts = np.unique(data.targets[ids], return_counts=True)
+    if len(classes) < 2 or counts.max() > _MOST * counts.sum():
+        return False
+    assert data.outputs is not None  # every estimator has them
+    outputs = data.outputs(progress.network, ids)
+    return len(np.unique(outputs.argmax(axis=1))) == 1
+
+
+def remedy(reason: str, progress: Progress, settings: Settings) -> str:
+    """Say what failed, what was tried and what a user can do."""
+    rate = settings.learning_rate_init * progress.rate_factor
+    tried = ""
+    if progress.rate_factor < 1:
+        tried = " It was trained again with lower learning rates, which did not help."
+    return (
+        f"The model did not learn: {reason}.{tried} Try a lower learning_rate_init (it "
+        f"was {rate:.2g}), more connections (epsilon) or wider hidden layers, and "
+        "standardize=True if it is off. If no model learns from these data, X may say "
+        "nothing about y."
+    )
