@@ -12,6 +12,7 @@ from cofire.errors import unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.base import BaseSparseMLP, FittedState
 from cofire.estimators.description import OBJECTS, check_storable, describe
+from cofire.estimators.encoder import Encoder
 from cofire.estimators.plan import make_plan
 from cofire.methods import METHODS
 from cofire.persistence import model_file
@@ -34,6 +35,9 @@ ESTIMATORS: dict[str, type[BaseSparseMLP]] = {
 # Parameters that early files have and estimators no longer have, with the value that
 # had no effect. Only training used them: such a model predicts as before.
 GONE = {"decoupled_decay": False, "with_replacement": False}
+
+# Parameters that early files do not have, with the value they were trained with.
+BEFORE = {"standardize": False}
 
 
 def save(
@@ -88,6 +92,10 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     make_plan(estimator)  # refuses what no estimator could have been fitted with
     progress = restore_progress(document["progress"], tensors)
     sizes, output = progress.network.sizes, progress.network.output
+    n_features = whole(document["n_features"])
+    encoder = _restored_encoder(document.get("encoder"), tensors, n_features)
+    n_inputs = n_features if encoder is None else encoder.n_inputs
+    demand(n_inputs == sizes[0], "the features and the inputs of layer 1 differ")
     for name in ("cofire", "simd_level"):
         demand(type(document[name]) is str, f"{name}: expected a text")
     demand(all(type(note) is str for note in document["notes"]), "notes: expected text")
@@ -98,14 +106,20 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
         threads=whole(document["threads"]),
         resumed_after=whole(document.get("resumed_after", 0)),
         preprocessing=document.get("preprocessing"),
+        encoder=encoder,
     )
-    estimator._publish(_restored_columns(document, sizes[0]), state)
+    estimator._publish(_restored_columns(document, n_features), state)
     return estimator
 
 
-def _restored_columns(document: Document, n_inputs: int) -> Document:
-    n_features, names = whole(document["n_features"]), document["feature_names"]
-    demand(n_features == n_inputs, "n_features and the inputs of layer 1 differ")
+def _restored_encoder(
+    plain: Document | None, tensors: Tensors, n_features: int
+) -> Encoder | None:
+    return None if plain is None else Encoder.from_plain(plain, tensors, n_features)
+
+
+def _restored_columns(document: Document, n_features: int) -> Document:
+    names = document["feature_names"]
     if names is None:
         return {"n_features_in_": n_features}
     demand(len(names) == n_features, "feature_names: expected one per feature")
@@ -128,7 +142,7 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
         raise unknown_name("parameter", name, known._get_param_names())
     for name in plain.keys() - {"hidden_layer_sizes"}:
         demand(not is_array(plain[name]), f"{name} must not be an array")
-    parameters = {name: decode(value) for name, value in plain.items()}
+    parameters = BEFORE | {name: decode(value) for name, value in plain.items()}
     for name, (_, table) in OBJECTS.items():
         value = parameters.get(name)
         if isinstance(value, dict):

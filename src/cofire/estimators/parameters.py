@@ -33,6 +33,7 @@ _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _FRACTION = Interval(Real, 0, 1, closed="left")  # but not all
 _COUNT = Interval(Integral, 1, None, closed="left")
 
+INPUTS = Group("Inputs")
 NETWORK = Group("Network")
 SPARSITY = Group("Sparsity")
 REWIRING = Group("Rewiring")
@@ -69,6 +70,19 @@ class Parameters(BaseEstimator):
         uniform with the fans of the full layer, "sparse_aware" normal by the number of
         connections that each neuron really has.""",
         default="normal",
+    )
+
+    # ---- inputs ---------------------------------------------------------------------
+
+    standardize: bool = INPUTS(
+        "bool",
+        ["boolean"],
+        """Take X as it is: each feature is centred and scaled by what fit learns of it,
+        robustly; values far out are bent towards the others. Missing values (NaN) and
+        DataFrames with columns of categories are allowed. A sparse X is only scaled,
+        bytes (uint8) stay bytes. Without it, the network gets the values as they
+        are.""",
+        default=False,
     )
 
     # ---- sparsity -------------------------------------------------------------------
