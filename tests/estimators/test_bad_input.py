@@ -246,6 +246,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "last_batch": [True],
         "learning_rate": [0.1, {-1: 0.5}, {1.5: 0.5}, {3: 0}, {3: NAN}, {3: "1"}],
         "learning_rate_init": [0, -0.1, NAN],
+        "standardize": [None, "yes", 2],
         "momentum": [-0.1, 1.1],
         "nesterovs_momentum": ["yes"],
         "beta_1": [-0.1, 1.0],

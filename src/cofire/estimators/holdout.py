@@ -8,7 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from cofire import engine
 from cofire.core.network import SparseNetwork
-from cofire.estimators.inputs import Rows
+from cofire.estimators.inputs import Rows, ScaledBytes, engine_rows
 from cofire.estimators.targets import Targets
 from cofire.training.progress import Scorer
 
@@ -34,7 +34,7 @@ def outputs_of(
 def scorer_of(targets: Targets, rows: Rows, n_threads: int, name: str) -> Scorer:
     """Return a function that scores a network on these rows."""
     targets.check_scorable(rows.targets)
-    prepared = engine.Rows(rows.X)
+    prepared = engine_rows(rows.X)
 
     def score(network: SparseNetwork) -> tuple[float, float]:
         outputs = outputs_of([network], prepared, n_threads, name)
@@ -74,4 +74,6 @@ def hold_out(
 def subset(rows: Rows, row_ids: np.ndarray) -> Rows:
     """Copy some of the rows."""
     weight: Any = None if rows.weight is None else rows.weight[row_ids]
-    return Rows(rows.X[row_ids], rows.targets[row_ids], weight)
+    X = rows.X
+    X = X.rows(row_ids) if isinstance(X, ScaledBytes) else X[row_ids]
+    return Rows(X, rows.targets[row_ids], weight)

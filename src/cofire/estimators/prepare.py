@@ -15,9 +15,11 @@ from sklearn.utils import check_random_state
 from cofire import engine
 from cofire.core.machine import check_memory
 from cofire.core.network import SparseNetwork
+from cofire.estimators.encoder import Encoder
 from cofire.estimators.holdout import hold_out, outputs_of, scorer_of, subset
-from cofire.estimators.inputs import Rows, check_inputs
+from cofire.estimators.inputs import Rows, engine_rows
 from cofire.estimators.plan import Plan, make_plan
+from cofire.estimators.raw import check_training
 from cofire.estimators.targets import Targets
 from cofire.methods import Method
 from cofire.topology.create import create_network
@@ -38,6 +40,7 @@ class Prepared:
     """As it was given, checked; `rows` leaves out those of weight 0 where it must."""
     y: Any
     columns: dict[str, Any]
+    encoder: Encoder | None
     targets: Targets
     rows: Rows
     row_ids: np.ndarray
@@ -96,7 +99,7 @@ class Prepared:
                 f"{settings.batch_size}, and there are {len(row_ids)} rows."
             )
         X, encoded, weight = self.rows
-        rows = engine.Rows(X)
+        rows = engine_rows(X)
 
         def measure(network: SparseNetwork) -> tuple[float, float]:
             outputs = outputs_of([network], rows, n_threads, "X")[row_ids]
@@ -104,7 +107,8 @@ class Prepared:
             return targets.score_and_loss(outputs, encoded[row_ids], used)
 
         def outputs(network: SparseNetwork, ids: np.ndarray) -> np.ndarray:
-            return outputs_of([network], engine.Rows(X[ids]), n_threads, "X")
+            some = subset(self.rows, ids).X
+            return outputs_of([network], engine_rows(some), n_threads, "X")
 
         return TrainingData(rows, encoded, weight, row_ids, validate, measure, outputs)
 
@@ -128,11 +132,22 @@ def prepare(
     # scikit-learn writes what it learns of the columns of X to the estimator it is
     # given: to a copy of ours.
     columns = copy(estimator)
-    X, y, weight = check_inputs(
-        columns, X, y, sample_weight, reset=not continues, numeric=kind.is_numeric
+    encoder = _kept_encoder(estimator) if continues else None
+    X, y, weight = check_training(
+        columns,
+        X,
+        y,
+        sample_weight,
+        raw=estimator.standardize,
+        encoder=encoder,
+        reset=not continues,
+        numeric=kind.is_numeric,
     )
     y = kind.check(y)
-    _check_images(estimator.augmentation, X)
+    if estimator.standardize and encoder is None:
+        encoder = Encoder.learn(X, weight)
+    inputs = X if encoder is None else encoder.encode(X)
+    _check_images(estimator.augmentation, inputs)
     if continues:
         targets = estimator._fitted.targets
         targets.check_unchanged(classes)
@@ -142,13 +157,13 @@ def prepare(
     plan = make_plan(
         estimator,
         method,
-        _number_of_rows(X, weight),
+        _number_of_rows(y, weight),
         numeric=kind.is_numeric,
         partial=partial,
     )
-    rows, row_ids = _existing(X, targets.encode(y), weight, plan)
-    validation = _given(columns, targets, X_val, y_val, sample_weight_val)
-    sizes = [X.shape[1], *plan.hidden_sizes, targets.n_outputs]
+    rows, row_ids = _existing(inputs, targets.encode(y), weight, plan)
+    validation = _given(columns, targets, encoder, X_val, y_val, sample_weight_val)
+    sizes = [inputs.shape[1], *plan.hidden_sizes, targets.n_outputs]
     counts = plan.connection_counts(sizes)
     learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
     prepared = Prepared(
@@ -156,6 +171,7 @@ def prepare(
         X=X,
         y=y,
         columns=learnt,
+        encoder=encoder,
         targets=targets,
         rows=rows,
         row_ids=row_ids,
@@ -182,13 +198,28 @@ def prepare(
 
 
 def check_data(
-    estimator: Any, targets: Targets, X: Any, y: Any, sample_weight: Any, *, name: str
+    estimator: Any,
+    targets: Targets,
+    encoder: Encoder | None,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    name: str,
 ) -> Rows:
     """Check data that networks are scored on; `name` says in errors what they are."""
     try:
-        X, y, weight = check_inputs(
-            estimator, X, y, sample_weight, reset=False, numeric=targets.is_numeric
+        X, y, weight = check_training(
+            estimator,
+            X,
+            y,
+            sample_weight,
+            raw=encoder is not None,
+            encoder=encoder,
+            reset=False,
+            numeric=targets.is_numeric,
         )
+        X = X if encoder is None else encoder.encode(X)
         encoded = targets.encode(targets.check(y))
         targets.check_scorable(encoded)
     except (ValueError, TypeError) as error:
@@ -198,20 +229,36 @@ def check_data(
 
 
 def _given(
-    estimator: Any, targets: Targets, X_val: Any, y_val: Any, sample_weight_val: Any
+    estimator: Any,
+    targets: Targets,
+    encoder: Encoder | None,
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: Any,
 ) -> Rows | None:
     """Check the validation data that came with the call, if any."""
     if X_val is not None:
         if y_val is None:
             raise ValueError("y_val is missing: X_val came without it.")
-        return check_data(
-            estimator, targets, X_val, y_val, sample_weight_val, name=VALIDATION
-        )
+        data = X_val, y_val, sample_weight_val
+        return check_data(estimator, targets, encoder, *data, name=VALIDATION)
     if y_val is not None or sample_weight_val is not None:
         raise ValueError(
             "X_val is missing: y_val or sample_weight_val came without it."
         )
     return None
+
+
+def _kept_encoder(estimator: Any) -> Encoder | None:
+    """Return what the earlier fit learnt of the columns; it stays as it is."""
+    encoder = estimator._fitted.encoder
+    if estimator.standardize != (encoder is not None):
+        before = "without" if encoder is None else "with"
+        raise ValueError(
+            f"standardize={estimator.standardize}: training began {before} it and must "
+            "continue so."
+        )
+    return encoder
 
 
 def _check_images(images: engine.Augmentation | None, X: Any) -> None:
@@ -237,9 +284,9 @@ def _in_float32(weight: np.ndarray | None) -> np.ndarray | None:
     return weight.astype(np.float32)
 
 
-def _number_of_rows(X: Any, weight: np.ndarray | None) -> int:
+def _number_of_rows(y: Any, weight: np.ndarray | None) -> int:
     """Count the rows that exist: of weight > 0."""
-    n = X.shape[0] if weight is None else int(np.count_nonzero(weight > 0))
+    n = len(y) if weight is None else int(np.count_nonzero(weight > 0))
     if n == 0:
         raise ValueError("sample_weight: no row has a weight above 0.")
     return n

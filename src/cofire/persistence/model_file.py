@@ -29,7 +29,7 @@ Path = str | PathLike[str]
 
 _KEY = "cofire"  # a single key, since safetensors does not keep the order of several
 _MAX_HEADER = 100_000_000  # safetensors' own limit
-_DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
+_DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4", "F64": "<f8"}
 _ENTRY = {"dtype", "shape", "data_offsets"}
 _MALFORMED = (
     *(ValueError, TypeError, LookupError),
