@@ -100,7 +100,6 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     trainings = restore_trainings(document, tensors)
     network = trainings[0].network
     sizes, output = network.sizes, network.output
-    sizes, output = progress.network.sizes, progress.network.output
     n_features = whole(document["n_features"])
     encoder = _restored_encoder(document.get("encoder"), tensors, n_features)
     n_inputs = n_features if encoder is None else encoder.n_inputs
