@@ -1,5 +1,6 @@
 """One epoch of training, gradients, and prediction: one native call each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,11 +97,17 @@ def train_epoch(
     return EpochStats(result.loss, result.n_steps, result.fired)
 
 
-def predict(network: SparseNetwork, rows: Rows, *, n_threads: int = 1) -> np.ndarray:
-    """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier."""
-    out = np.empty((len(rows), network.layers[-1].n_out), np.float32)
+def predict(
+    network: SparseNetwork | Sequence[SparseNetwork], rows: Rows, *, n_threads: int = 1
+) -> np.ndarray:
+    """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier.
+
+    Of several networks it is the mean of their outputs.
+    """
+    networks = [network] if isinstance(network, SparseNetwork) else network
+    out = np.empty((len(rows), networks[0].layers[-1].n_out), np.float32)
     _native.predict(
-        network=native_network(network),
+        networks=[native_network(one) for one in networks],
         rows=rows.native,
         out=out,
         n_threads=n_threads,

@@ -17,10 +17,7 @@ def outputs_of(
     networks: Sequence[SparseNetwork], rows: engine.Rows, n_threads: int, name: str
 ) -> np.ndarray:
     """Mean outputs of networks; `name` says in an error whose rows they are."""
-    outputs = engine.predict(networks[0], rows, n_threads=n_threads)
-    for network in networks[1:]:
-        outputs += engine.predict(network, rows, n_threads=n_threads)
-    outputs /= len(networks)
+    outputs = engine.predict(networks, rows, n_threads=n_threads)
     n_bad = len(outputs) - int(np.isfinite(outputs).all(axis=1).sum())
     if n_bad:
         raise ValueError(
