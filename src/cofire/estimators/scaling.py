@@ -98,9 +98,9 @@ def sparse_scales(X: Any, weight: np.ndarray | None) -> np.ndarray:
     by_column.eliminate_zeros()
     starts = by_column.indptr
     scale = np.zeros(n_columns)
-    first = 0
-    while first < n_columns:  # as many columns as have about a million entries
-        last = int(np.searchsorted(starts, int(starts[first]) + 2**20, "right")) - 1
+    first, most = 0, max(2**16, by_column.nnz // 128)
+    while first < n_columns:  # as many columns as have about so many entries
+        last = int(np.searchsorted(starts, int(starts[first]) + most, "right")) - 1
         last = min(max(last, first + 1), n_columns)
         part = slice(starts[first], starts[last])
         used = None if weight is None else weight[by_column.indices[part]]
