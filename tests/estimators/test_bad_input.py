@@ -440,7 +440,7 @@ def test_a_diverging_fit_says_what_to_do_and_keeps_the_last_finite_network(of):
     with pytest.raises(DivergenceError, match=r"in epoch \d+: layer \d has") as raised:
         model.fit(X, y)
     assert str(raised.value).endswith(
-        "Scale the inputs (StandardScaler) or lower learning_rate_init."
+        "Scale the inputs (standardize=True) or lower learning_rate_init."
     )
     assert model.n_iter_ == len(model.loss_curve_) == raised.value.epoch
     assert np.isfinite(model.loss_curve_).all()

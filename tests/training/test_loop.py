@@ -172,7 +172,7 @@ def test_divergence_names_epoch_and_layer_and_keeps_the_finite_network():
         train(progress, data, settings, n_epochs=2)
     assert raised.value.epoch == 2 and raised.value.layer in (0, 1)
     assert str(raised.value).endswith(
-        "Scale the inputs (StandardScaler) or lower learning_rate_init."
+        "Scale the inputs (standardize=True) or lower learning_rate_init."
     )
     assert same(network_bits(progress.network), before)
     assert progress.epoch == len(progress.history) == 2

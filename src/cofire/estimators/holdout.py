@@ -22,8 +22,8 @@ def outputs_of(
     if n_bad:
         raise ValueError(
             f"{name}: {n_bad} of {len(outputs)} rows have values so large that the "
-            "network's outputs are not finite. Scale them (StandardScaler), like the "
-            "rows that it was trained on."
+            "network's outputs are not finite. Fit with standardize=True, or scale "
+            "them like the rows that it was trained on."
         )
     return outputs
 

@@ -142,8 +142,9 @@ def _refuse_text(array: np.ndarray) -> None:
         if isinstance(value, str | bytes):
             try:
                 float(value)
-            except ValueError as error:
+            except ValueError:
+                shown = repr(value.item() if isinstance(value, np.generic) else value)
                 raise ValueError(
-                    f"X: {error}. Pass a DataFrame: its columns of text are taken as "
-                    "categories."
+                    f"X: could not convert string to float: {shown}. Pass a DataFrame: "
+                    "its columns of text are taken as categories."
                 ) from None

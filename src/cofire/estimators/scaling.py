@@ -98,9 +98,9 @@ def sparse_scales(X: Any, weight: np.ndarray | None) -> np.ndarray:
     by_column.eliminate_zeros()
     starts = by_column.indptr
     scale = np.zeros(n_columns)
-    first = 0
-    while first < n_columns:  # as many columns as have about a million entries
-        last = int(np.searchsorted(starts, int(starts[first]) + 2**20, "right")) - 1
+    first, most = 0, max(2**16, by_column.nnz // 128)
+    while first < n_columns:  # as many columns as have about so many entries
+        last = int(np.searchsorted(starts, int(starts[first]) + most, "right")) - 1
         last = min(max(last, first + 1), n_columns)
         part = slice(starts[first], starts[last])
         used = None if weight is None else weight[by_column.indices[part]]
@@ -108,7 +108,7 @@ def sparse_scales(X: Any, weight: np.ndarray | None) -> np.ndarray:
             by_column.data[part].astype(np.float64),
             np.diff(starts[first : last + 1]),
             used,
-            float(n_rows if weight is None else weight.sum()),
+            (n_rows, float(n_rows if weight is None else weight.sum())),
             eps_of(by_column.dtype),
         )
         first = last
@@ -200,37 +200,42 @@ def _entry_scales(
     values: np.ndarray,
     counts: np.ndarray,
     weight: np.ndarray | None,
-    total: float,
+    of_rows: tuple[int, float],
     eps: float,
 ) -> np.ndarray:
-    """Scales of columns, given their entries (not 0), one column after the other."""
-    n_columns = len(counts)
+    """Scales of columns, given their entries (not 0), one column after the other.
+
+    of_rows: how many there are, and their total weight.
+    """
+    n_columns, (n_rows, total) = len(counts), of_rows
     column = np.repeat(np.arange(n_columns), counts)
     weights = np.ones(len(values)) if weight is None else weight
 
     def summed(of_entries: np.ndarray) -> np.ndarray:
         return np.bincount(column, of_entries, minlength=n_columns)
 
-    sizes = np.abs(values)
+    low, high = np.zeros((2, n_columns))
     filled = np.flatnonzero(counts)
-    largest = np.zeros(n_columns)
     if len(filled):
         first = (np.cumsum(counts) - counts)[filled]
-        largest[filled] = np.maximum.reduceat(sizes, first)
-    reach = _entry_reach(sizes, counts, weights)
+        low[filled] = np.minimum.reduceat(values, first)
+        high[filled] = np.maximum.reduceat(values, first)
+    largest = np.maximum(high, -low)
+    reach = _entry_reach(np.abs(values), counts, weights)
     bound = np.where(largest > FAR * reach, NEAR * reach, largest)
     power = np.frexp(bound)[1]
     np.clip(values, -bound[column], bound[column], out=values)
     np.ldexp(values, -power[column], out=values)
-    present = summed(weights)
+    present = np.where(counts > 0, summed(weights), 1.0)
     mean = summed(weights * values) / total
-    typical = np.sqrt(summed(weights * values**2) / np.where(counts > 0, present, 1.0))
+    typical = np.sqrt(summed(weights * values**2) / present)
     squares = summed(weights * (values - mean[column]) ** 2)
-    absent = np.where(counts > 0, np.maximum(total - present, 0.0), 0.0)
+    absent = np.maximum(total - present, 0.0)
     deviation = np.sqrt((squares + absent * mean**2) / total)
-    constant = deviation <= 2 * eps * np.abs(mean)
     scale = np.ldexp(np.maximum(deviation, LEAST * typical), power)
-    return np.where(constant, 0.0, scale)
+    # Without a zero it may be constant; halves, since a difference may overflow.
+    constant = (counts == n_rows) & (high / 2 - low / 2 <= 2 * eps * largest)
+    return np.where(constant | (counts == 0), 0.0, scale)
 
 
 def _entry_reach(

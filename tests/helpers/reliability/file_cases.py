@@ -24,7 +24,7 @@ SAME = "refused or the same"  # the damage may have changed nothing
 SOUND = "refused or sound"  # a right file of another model, if it is one
 LOADED = "loaded"  # a right file of another model
 
-DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
+DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4", "F64": "<f8"}
 CODES = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
 
 
