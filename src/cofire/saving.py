@@ -157,9 +157,8 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
         raise unknown_name("parameter", name, known._get_param_names())
     for name in plain.keys() - {"hidden_layer_sizes"}:
         demand(not is_array(plain[name]), f"{name} must not be an array")
-    parameters = {name: decode(value) for name, value in plain.items()}
-    if "n_networks" not in plain:  # of version 0.1
-        parameters = _defaults_before(known) | parameters
+    given = {name: decode(value) for name, value in plain.items()}
+    parameters = _defaults_before(known) | given
     for name, (_, table) in OBJECTS.items():
         value = parameters.get(name)
         if isinstance(value, dict):
