@@ -38,6 +38,13 @@ def test_small_networks(estimator, check):
     run(check, estimator)
 
 
+@parametrize_with_checks(
+    [of((32, 16), epsilon=2, max_iter=80, standardize=True) for of in ESTIMATORS]
+)
+def test_raw_features(estimator, check):
+    run(check, estimator)
+
+
 @pytest.mark.slow
 @parametrize_with_checks([SparseMLPClassifier(), SparseMLPRegressor()])
 def test_plain_defaults(estimator, check):

@@ -20,8 +20,9 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     """A classifier whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPClassifier`: binary, multi-class and
-    multi-label targets, dense or sparse X. Scale the inputs (`StandardScaler`) as for
-    any neural network. A uint8 X is used as it is, a sparse X is never made dense.
+    multi-label targets, dense or sparse X. Scale the inputs as for any neural network,
+    or let `standardize=True` do it, which also takes missing values and the categories
+    of a DataFrame. A uint8 X is not copied, a sparse X is never made dense.
 
     Parameters
     ----------
@@ -41,6 +42,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     receipt_ : what the fit cost, beside its dense twin
     resumed_after_ : the epoch after which the fit continued from a checkpoint, else 0
     seed_, n_features_in_, feature_names_in_
+    input_names_ : of the network's inputs, which may be more than the features
 
     Examples
     --------
@@ -80,6 +82,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         """Train one epoch; the first call needs `classes` if its y lacks some.
 
         k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
+        With standardize=True the first call learns the columns of X, the others keep
+        what it learnt.
         """
         return self._partial_fit(X, y, sample_weight, classes)
 

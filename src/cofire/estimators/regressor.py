@@ -17,7 +17,8 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     """A regressor whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPRegressor`: squared error, one or
-    several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
+    several outputs. Scale the inputs, or pass `standardize=True`, which also takes
+    missing values and the categories of a DataFrame; the targets are standardised
     inside, so that the learning rate does not depend on their unit: the network works
     in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
     The default solver is "adam" with a rate of 0.001, which does not diverge where a
@@ -33,8 +34,8 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     n_outputs_ : number of outputs
     network_, coefs_, intercepts_, density_, n_connections_, history_, loss_,
         loss_curve_, n_iter_, validation_scores_, best_validation_score_, receipt_,
-        resumed_after_, seed_, n_features_in_, feature_names_in_ : as those of
-        `SparseMLPClassifier`
+        resumed_after_, seed_, n_features_in_, feature_names_in_, input_names_ : as
+        those of `SparseMLPClassifier`
 
     Examples
     --------
@@ -51,7 +52,11 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit."""
+        """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit.
+
+        With standardize=True the first call learns the columns of X, the others keep
+        what it learnt.
+        """
         return self._partial_fit(X, y, sample_weight)
 
     @standard_floats()
