@@ -1,4 +1,4 @@
-"""What the search of the house method costs on short, wide data, beside a plain product.
+"""What a search of the house method costs on short, wide data, beside a product.
 
     python benchmarks/bench_rewiring.py                 1 thread, then 2
     python benchmarks/bench_rewiring.py --threads 1     one of them
@@ -19,11 +19,12 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SIZES = ((82, 6000), (160, 10_000), (768, 500), (2000, 500))
 WIDTHS = (200, 1000)
-N_HIDDEN, N_CLASSES, N_FACTORS = 3, 5, 20
+N_HIDDEN, N_CLASSES, N_FACTORS = 3, 5, 5
 RECORDED = (1, 4)  # epochs whose searches are timed
 
 
@@ -34,7 +35,7 @@ def made_up(n_rows, n_features):
     rng = np.random.default_rng(0)
     factors = rng.standard_normal((n_rows, N_FACTORS))
     loadings = rng.standard_normal((N_FACTORS, n_features)) * rng.random(n_features)
-    X = factors @ loadings / N_FACTORS**0.5 + rng.standard_normal((n_rows, n_features))
+    X = factors @ loadings + rng.standard_normal((n_rows, n_features))
     y = (factors @ rng.standard_normal((N_FACTORS, N_CLASSES))).argmax(axis=1)
     return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32), y
 
@@ -66,7 +67,7 @@ def recorded_searches(X, y, width, n_threads):
     house(
         N_HIDDEN,
         width,
-        max_iter=max(RECORDED) + 1,
+        max_iter=2 * max(RECORDED),
         similarity=recorder,
         n_jobs=n_threads,
     ).fit(X, y)
@@ -121,17 +122,11 @@ def time_searches(n_threads, rounds):
             search_s = sgemm_s = n_products = 0.0
             for search in recorded_searches(X, y, width, n_threads):
                 multiply, n = products(search, X)
-                pairs = []
-                for _ in range(rounds):
-                    pairs.append(
-                        (seconds(multiply), seconds(lambda: best_pairs(search)))
-                    )
-                best = [min(times) for times in zip(*pairs, strict=True)]
-                sgemm_s, search_s, n_products = (
-                    sgemm_s + best[0],
-                    search_s + best[1],
-                    n_products + n,
-                )
+                find = partial(best_pairs, search)
+                times = [(seconds(multiply), seconds(find)) for _ in range(rounds)]
+                sgemm, found = (min(column) for column in zip(*times, strict=True))
+                sgemm_s, search_s = sgemm_s + sgemm, search_s + found
+                n_products += n
             rate = 2e-9 * n_products / sgemm_s
             print(
                 f"{n_rows:6,} {n_features:7,} {width:6,} {1e3 * search_s:11.2f} "
