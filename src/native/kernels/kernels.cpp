@@ -103,6 +103,7 @@ const Kernels COFIRE_LEVEL = {
     Steps::steps,
     kPanels,
     add_squares,
+    moments,
     pack,
     products,
     products_exact,

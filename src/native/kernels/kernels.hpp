@@ -113,6 +113,11 @@ struct Kernels {
     // is not a float.
     void (*add_squares)(int n8, int64_t n_tile_rows, const float* tile, const float* weight,
                         double* sums);
+    // sums[j] = sum over samples of weight * tile[j, :], and squares[j] that of the squares, in
+    // double and sample after sample. Weights are 0 or 1: products are then exact, and the same
+    // with and without fused multiply-adds.
+    void (*moments)(int n8, int64_t n_tile_rows, const float* tile, const float* weight,
+                    double* sums, double* squares);
     // Neuron k of the panels, columns column …, becomes tile[which[k], :], times the samples'
     // weight where there is one. column is a multiple of 16; what is beyond n8 * 8 and below
     // the next multiple of `lanes` becomes 0.

@@ -18,22 +18,25 @@ int64_t n_neurons(const Plan& plan) {
 
 // Weighted sums of some neurons' signals and of their squares.
 struct Sums {
-    static constexpr int n = 8;  // so many at once: each sum is a chain of additions
-    double sum[n] = {}, square[n] = {};
+    std::vector<double> sum, square;
+    explicit Sums(int64_t n) : sum(n, 0.0), square(n, 0.0) {}
 
     void add(const Sums& other) {
-        for (int c = 0; c < n; c++) {
-            sum[c] += other.sum[c];
-            square[c] += other.square[c];
+        for (std::size_t j = 0; j < sum.size(); j++) {
+            sum[j] += other.sum[j];
+            square[j] += other.square[j];
         }
     }
-    void add(const HeldSignals::Tile& tile, const float* const* tile_rows) {
-        for (int s = 0; s < tile.n8() * 8; s++)
-            for (int c = 0; c < n; c++) {
-                const double x = tile_rows[c][s], weighted = tile.weight[s] * x;
-                sum[c] += weighted;
-                square[c] += weighted * x;
+    // Becomes those of a tile; in the order of the samples.
+    void find(int n8, const float* tile_rows, const float* weight) {
+        for (std::size_t j = 0; j < sum.size(); j++) {
+            sum[j] = square[j] = 0.0;
+            for (int s = 0; s < n8 * 8; s++) {
+                const double x = tile_rows[j * n8 * 8 + s], weighted = weight[s] * x;
+                sum[j] += weighted;
+                square[j] += weighted * x;
             }
+        }
     }
 };
 
@@ -45,7 +48,9 @@ bool HeldSignals::fits(const SearchContext& context, const RowList& list) {
 }
 
 HeldSignals::HeldSignals(const SearchContext& context, const RowList& list)
-    : plan_(context.plan), n_samples_(list.n), tile_size_(context.tile_size),
+    : plan_(context.plan), kernels_(context.kernels),
+      has_weights_(list.weight != nullptr || context.request.sample_weight != nullptr),
+      n_samples_(list.n), tile_size_(context.tile_size),
       tiles_(divide_up(list.n, context.tile_size)) {
     const RowSignals rows(context, plan_, list);
     for (std::size_t t = 0; t < tiles_.size(); t++)
@@ -88,22 +93,24 @@ void HeldSignals::centre(int stage, int64_t begin, int64_t end, double weight) {
     const auto tile_row = [&](Tile& tile, int64_t j) {
         return tile.space.forward.stage[stage].data() + j * tile.n8() * 8;
     };
-    for (int64_t j = begin; j < end; j += Sums::n) {
-        Sums groups[kMaxGroups];
-        for (std::size_t t = 0; t < tiles_.size(); t++) {
-            const float* tile_rows[Sums::n];
-            for (int c = 0; c < Sums::n; c++)
-                tile_rows[c] = tile_row(tiles_[t], std::min(j + c, end - 1));
-            Sums of_tile;
-            of_tile.add(tiles_[t], tile_rows);
-            groups[t % kMaxGroups].add(of_tile);
-        }
-        for (int g = 1; g < kMaxGroups; g++) groups[0].add(groups[g]);
-        for (int c = 0; c < Sums::n && j + c < end; c++) {
-            const Centre centre(groups[0].sum[c], groups[0].square[c], weight);
-            for (Tile& tile : tiles_) centre.apply(tile.n8() * 8, tile_row(tile, j + c));
-        }
+    const int64_t n = end - begin;
+    std::vector<Sums> groups(std::min<std::size_t>(kMaxGroups, tiles_.size()), Sums(n));
+    Sums of_tile(n);
+    for (std::size_t t = 0; t < tiles_.size(); t++) {
+        Tile& tile = tiles_[t];
+        if (has_weights_)
+            of_tile.find(tile.n8(), tile_row(tile, begin), tile.weight);
+        else
+            kernels_.moments(tile.n8(), n, tile_row(tile, begin), tile.weight, of_tile.sum.data(),
+                             of_tile.square.data());
+        groups[t % kMaxGroups].add(of_tile);
     }
+    for (std::size_t g = 1; g < groups.size(); g++) groups[0].add(groups[g]);
+    for (Tile& tile : tiles_)
+        for (int64_t j = 0; j < n; j++) {
+            const Centre centre(groups[0].sum[j], groups[0].square[j], weight);
+            centre.apply(tile.n8() * 8, tile_row(tile, begin + j));
+        }
 }
 
 void HeldSignals::with_tile(int64_t first, int, SignalSpace&, const Use& use) const {

@@ -35,6 +35,8 @@ public:
 
 private:
     const Plan& plan_;
+    const Kernels& kernels_;
+    const bool has_weights_;  // other than 1
     const int64_t n_samples_;
     const int tile_size_;
     std::vector<Tile> tiles_;
