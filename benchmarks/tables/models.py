@@ -177,14 +177,14 @@ class Catboost(BaseEstimator):
         if hasattr(X, "columns"):
             names = X.columns[X.dtypes == "category"]
             self.model.set_params(cat_features=list(names))
-        self.model.fit(_whole_categories(X), y)
+        self.model_ = self.model.fit(_whole_categories(X), y)
         return self
 
     def predict(self, X):
-        return np.ravel(self.model.predict(_whole_categories(X)))
+        return np.ravel(self.model_.predict(_whole_categories(X)))
 
     def predict_proba(self, X):
-        return self.model.predict_proba(_whole_categories(X))
+        return self.model_.predict_proba(_whole_categories(X))
 
 
 def _whole_categories(X):
@@ -405,3 +405,15 @@ MODELS: dict[str, Callable] = {
     "lightgbm_tuned": lightgbm_tuned,
     "tabpfn": tabpfn,
 }
+
+PACKAGES = {
+    "cofire": ["cofire"],
+    "lightgbm": ["lightgbm"],
+    "lightgbm_tuned": ["lightgbm"],
+    "xgboost": ["xgboost"],
+    "catboost": ["catboost"],
+    "realmlp_td": ["pytabkit"],
+    "tabm_d": ["pytabkit"],
+    "tabpfn": ["tabpfn"],
+}
+"""What is imported once for all fits: seconds of a fit are without imports."""

@@ -9,16 +9,12 @@ lightest tables come first, and of each table all models on one fold before the 
 The proving half is for proof: each run of it is written down in proving-runs.csv.
 """
 
-import os
-
-for _name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM"):
-    os.environ[f"{_name}_NUM_THREADS"] = "1"  # before NumPy is imported, here or there
-
 import argparse
 import csv
 import difflib
 import importlib
 import multiprocessing
+import os
 import platform
 import subprocess
 import sys
@@ -30,6 +26,7 @@ from pathlib import Path
 
 import fold
 from fold import MEASURES, Job
+from models import MODELS, PACKAGES
 
 HERE = Path(__file__).parent
 PROVING_LOG = HERE / "proving-runs.csv"
@@ -100,10 +97,12 @@ class Running:
     start: float
 
 
-def context():
+def context(packages):
     """Children are copies of a process that has imported the packages already."""
+    for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
+        os.environ[f"{name}_NUM_THREADS"] = "1"
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["numpy", "scipy.sparse", "pandas", "fold"])
+    found.set_forkserver_preload(["numpy", "scipy.sparse", "pandas", "fold", *packages])
     return found
 
 
@@ -113,7 +112,9 @@ def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30, tick=None):
     A model that needs more than `cap` seconds on one fold is not tried on the table's
     other folds, one that is not available not at all: their rows say so.
     """
-    processes, waiting, running = context(), list(jobs), []
+    waiting, running = list(jobs), []
+    packages = {name for job in waiting for name in PACKAGES.get(job.model, ())}
+    processes = context(sorted(packages))
     given_up = {}  # (table, model, settings, change) or model: the status
     try:
         while waiting or running:
@@ -333,8 +334,6 @@ def write_down(path, entry):
 
 
 def parser():
-    from models import MODELS
-
     about, _, more = __doc__.partition("\n")
     found = argparse.ArgumentParser(
         description=about,
@@ -374,8 +373,6 @@ def make_jobs(args, tables, names):
 
 
 def main(arguments=None):
-    from models import MODELS
-
     args = parser().parse_args(arguments)
     for name in args.models:
         if name not in MODELS:
