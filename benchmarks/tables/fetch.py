@@ -57,14 +57,10 @@ R_CODE = {
     "blood_brain": "d <- x; d$logBBB <- e$logBBB",
     "cattle_breeds": "d <- data.frame(x@tab); d$breed <- adegenet::pop(x)",
     "cox2": "d <- x; d$cox2Class <- e$cox2Class",
-    "enterotypes": (
-        "d <- data.frame(t(as(phyloseq::otu_table(x), 'matrix')));"
-        "d$Enterotype <- phyloseq::sample_data(x)$Enterotype"
-    ),
     "gasoline_octane": "d <- data.frame(unclass(x$NIR)); d$octane <- x$octane",
     "golub": "d <- data.frame(t(x)); d$golub.cl <- factor(e$golub.cl)",
     "human_origins": (
-        "d <- data.frame(x@tab); info <- x@other$popInfo;"
+        "m <- x@tab; m[is.na(m)] <- 0; d <- data.frame(m); info <- x@other$popInfo;"
         "d$Region <- info$Region[as.integer(as.character(adegenet::pop(x)))]"
     ),
     "influenza_year": "d <- data.frame(x@tab); d$year <- factor(x@other$epid)",
@@ -78,13 +74,11 @@ R_CODE = {
         "d <- data.frame(t(as.matrix(metagenomeSeq::MRcounts(x))));"
         "d$diet <- Biobase::pData(x)$diet"
     ),
-    "nancy_cats": "d <- data.frame(x@tab); d$colony <- adegenet::pop(x)",
     "soil_microbes": (
         "o <- phyloseq::otu_table(x); m <- as(o, 'matrix');"
         "if (phyloseq::taxa_are_rows(o)) m <- t(m);"
         "d <- data.frame(m); d$warmed <- phyloseq::sample_data(x)$warmed"
     ),
-    "swallowtails": "d <- data.frame(x@tab); d$population <- adegenet::pop(x)",
     "west_breast": "d <- data.frame(t(x$assay)); d$nodal.y <- x$pheno$nodal.y",
 }
 
@@ -209,18 +203,6 @@ def pig_pressure(table):
     return both[:, 1:].astype(np.float32), both[:, 0].astype(int)
 
 
-def trace(table):
-    with np.load(_place(table), allow_pickle=False) as file:
-        X = np.concatenate([file["X_train"], file["X_test"]])[:, :, 0]
-        return X.astype(np.float32), np.concatenate([file["y_train"], file["y_test"]])
-
-
-def coffee_origin(table):
-    spectra = pd.read_csv(_place(table))
-    labels = pd.read_csv(_place(table).with_name("coffee_labels.csv"))["labels"]
-    return spectra.to_numpy(np.float32), labels
-
-
 def khan(table):
     parts = [
         [pd.read_csv(_place(table).with_name(f"Khan_{a}{part}.csv")) for a in "xy"]
@@ -235,26 +217,12 @@ def nci60(table):
     return np.load(_place(table), allow_pickle=False).astype(np.float32), labels
 
 
-def medulloblastoma(table):
-    X = np.loadtxt(_place(table)).T.astype(np.float32)
-    samples = _place(table).with_name("Medulloblastomas_samples.txt")
-    return X, np.array([line.split()[1] for line in samples.read_text().splitlines()])
-
-
 def orl_faces(table):
     rows, labels = [], []
     for path in sorted(_place(table).glob("s*/*.pgm")):
         rows.append(np.frombuffer(path.read_bytes()[-112 * 92 :], np.uint8))
         labels.append(path.parent.name)
     return np.array(rows), np.array(labels)
-
-
-def pbmc68k(table):
-    import h5py
-
-    with h5py.File(_place(table)) as file:
-        names = file["uns/bulk_labels_categories"][:].astype(str)
-        return file["X"][:].astype(np.float32), names[file["obs"]["bulk_labels"]]
 
 
 def metastasis(table):
@@ -270,11 +238,12 @@ def metastasis(table):
 
 
 def from_orange(table):
-    """A .tab file of Orange: three header lines; type d is a category."""
-    frame = pd.read_csv(_place(table), sep="\t", skiprows=[1, 2], dtype="str")
-    kinds = pd.read_csv(_place(table), sep="\t", nrows=1, header=0, dtype="str").iloc[0]
-    for name, kind in kinds.items():
-        if str(kind) in ("c", "continuous"):
+    """A file of Orange: three header lines; columns of type c are numbers."""
+    mark = "," if table.source.endswith(".csv") else "\t"
+    head = pd.read_csv(_place(table), sep=mark, nrows=1, dtype="str").iloc[0]
+    frame = pd.read_csv(_place(table), sep=mark, skiprows=[1, 2], dtype="str")
+    for name, kind in head.items():
+        if kind in ("c", "continuous"):
             frame[name] = pd.to_numeric(frame[name], errors="coerce")
     return frame
 
@@ -373,18 +342,15 @@ def from_cofire(table):
 
 MAKERS = {
     "austen": austen,
-    "coffee_origin": coffee_origin,
+    "collagen": from_orange,
     "fine_foods": fine_foods,
     "khan": khan,
-    "medulloblastoma": medulloblastoma,
     "metastasis": metastasis,
     "nci60": nci60,
     "newsgroups20": from_texts,
     "orl_faces": orl_faces,
-    "pbmc68k": pbmc68k,
     "pig_pressure": pig_pressure,
     "reuters_r52": from_texts,
-    "trace": trace,
     "trump_tweets": trump_tweets,
 }
 
