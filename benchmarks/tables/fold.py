@@ -1,6 +1,7 @@
 """One fit: read a table, split it, train a model, score it on the held-out fold."""
 
 import importlib
+import os
 import pickle
 import resource
 import time
@@ -188,6 +189,9 @@ def number_scores(predicted, truth):
 
 def child(job, memory, pipe):
     """Do a job in a process of its own; send "ready", then the row or what failed."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):  # some libraries talk while they train
+        os.dup2(silence, stream)
     try:
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))

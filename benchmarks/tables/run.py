@@ -101,6 +101,7 @@ def context(packages):
     """Children are copies of a process that has imported the packages already."""
     for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
         os.environ[f"{name}_NUM_THREADS"] = "1"
+    os.environ["PYTHONWARNINGS"] = "ignore"
     found = multiprocessing.get_context("forkserver")
     found.set_forkserver_preload(["numpy", "scipy.sparse", "pandas", "fold", *packages])
     return found
