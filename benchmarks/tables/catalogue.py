@@ -113,7 +113,8 @@ ROWS = [
     _c("khan", "PyPI: ISLP/data/Khan_xtrain.csv", "y", note="both given parts"),
     _c("lung_microbes", "R: metagenomeSeq::lungData", "SmokingStatus",
        note="several samples per person"),
-    _c("mouse_microbes", "R: metagenomeSeq::mouseData", "diet"),
+    _c("mouse_microbes", "R: metagenomeSeq::mouseData", "diet",
+       note="several samples per mouse"),
     _c("nci60", "PyPI: ISLP/data/NCI60data.npy", "NCI60labs"),
     _c(
         *("newsgroups20", "PyPI: orangecontrib.text/datasets/20newsgroups-train.tab"),
