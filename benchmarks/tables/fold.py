@@ -29,7 +29,10 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Job:
-    """What one fit is told. `settings` go to the model, `change` to the table."""
+    """What one fit is told. `settings` go to the model, `change` to the table.
+
+    `label` says in the file what was changed if it is not the table.
+    """
 
     table: str
     model: str
@@ -38,6 +41,7 @@ class Job:
     folds: int = 5
     settings: dict = field(default_factory=dict)
     change: str = ""
+    label: str = ""
     catalogue: str = "catalogue"  # a module with TABLES and load(name)
     models: str = "models"  # a module with MODELS
     changes: str = "distort"  # a module with DISTORTIONS
@@ -45,7 +49,8 @@ class Job:
     @property
     def key(self):
         """What makes it the same row of the file."""
-        return self.table, self.model, self.repeat, self.fold, self.change
+        changed = self.change or self.label
+        return self.table, self.model, self.repeat, self.fold, changed
 
     @property
     def seed(self):
@@ -119,10 +124,10 @@ def run(job, X, y, task):
         cpu, start = _cpu_seconds(), time.perf_counter()
         model = make(case, **job.settings)
         model.fit(X_train, targets)
-        fitted = time.perf_counter()
+        fitted, cpu = time.perf_counter(), _cpu_seconds() - cpu
         predicted = np.ravel(model.predict(X_test))
         predict_seconds = time.perf_counter() - fitted
-        cpu, peak = _cpu_seconds() - cpu, memory_in_use(peak=True) - before
+        peak = memory_in_use(peak=True) - before
         row = (
             class_scores(known, predicted, *class_values(model, X_test), y[test])
             if task == "classes"
@@ -131,7 +136,7 @@ def run(job, X, y, task):
     return row | {
         "fit_seconds": fitted - start,
         "predict_seconds": predict_seconds,
-        "cpu_seconds": cpu,
+        "cpu_seconds": cpu,  # of the fit, in all threads
         "model_bytes": len(pickle.dumps(model)),
         "peak_bytes": peak,  # beside the table and the packages
     }
@@ -187,8 +192,11 @@ def number_scores(predicted, truth):
     return {"score": float(r2_score(truth, predicted)), "rmse": error}
 
 
-def child(job, memory, pipe):
-    """Do a job in a process of its own; send "ready", then the row or what failed."""
+def child(job, memory, cap, pipe):
+    """Do a job in a process of its own; send "ready", then the row or what failed.
+
+    The system ends the process once the fit has used `cap` seconds of a processor.
+    """
     silence = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):  # some libraries talk while they train
         os.dup2(silence, stream)
@@ -196,6 +204,8 @@ def child(job, memory, pipe):
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         X, y, task = load(job)
+        limit = int(np.ceil(_cpu_seconds() + cap))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         pipe.send("ready")
         row = {"status": "ok"} | run(job, X, y, task)
     except (NotAvailable, ModuleNotFoundError) as error:

@@ -142,7 +142,7 @@ def rank_part(half, picture):
     every = mean_ranks(half.scores)
     by_task = {task: mean_ranks(scores) for task, scores in of.items()}
     done = {task: scores.dropna() for task, scores in of.items()}
-    seconds = half.table_of("fit_seconds")
+    seconds = half.table_of("cpu_seconds")
     finished = done["classes"].index
     more = {name: half.table_of(name).loc[finished] for name in ("auc", "log_loss")}
     first = "classes" if by_task["classes"] else "numbers"
@@ -175,8 +175,8 @@ def rank_part(half, picture):
         "\nAccuracy (per cent), AUC, log-loss and R² (below 0 counted as 0): means "
         f"over the tables that all models finished, {n['classes']} with classes and "
         f"{n['numbers']} with numbers. Seconds: "
-        "geometric mean over the tables that a model finished; / LightGBM: over those "
-        "that both did.\n"
+        "of one processor, with one thread, geometric mean over the tables that a "
+        "model finished; / LightGBM: over those that both did.\n"
     )
     for task, scores in of.items():
         test = rank_test(scores)
@@ -280,16 +280,18 @@ def ranks_figure(scores):
 
 
 def time_figure(half):
-    """Mean rank over all tables against the geometric mean of a fit's seconds."""
+    """Mean rank over all tables against the geometric mean of a fit's CPU seconds."""
     from matplotlib.figure import Figure
 
-    places, seconds = mean_ranks(half.scores), half.table_of("fit_seconds")
+    places, seconds = mean_ranks(half.scores), half.table_of("cpu_seconds")
     points = {m: (geometric_mean(seconds[m]), rank) for m, rank in places.items()}
     with our_look():
         figure = Figure(figsize=(7.0, 4.2))
         figure.set_layout_engine("constrained")
         axis = figure.subplots()
-        axis.set(xscale="log", xlabel="seconds per fit (geometric mean, one thread)")
+        axis.set(
+            xscale="log", xlabel="CPU seconds per fit (geometric mean, one thread)"
+        )
         axis.set(ylabel="mean rank (1 is best)")
         axis.invert_yaxis()
         axis.margins(x=0.22, y=0.08)

@@ -16,6 +16,7 @@ import importlib
 import multiprocessing
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -30,7 +31,8 @@ from models import MODELS, PACKAGES
 
 HERE = Path(__file__).parent
 PROVING_LOG = HERE / "proving-runs.csv"
-LOADING_SECONDS = 600  # to read a table, before the cap counts
+LOADING_SECONDS = 900  # to read a table, before the cap counts
+PATIENCE = 4  # a fit may wait for others on a busy machine: so many caps by the clock
 COLUMNS = (
     *("table", "task", "half", "rows", "features", "model", "repeat", "fold", "change"),
     *("status", *MEASURES),
@@ -94,7 +96,6 @@ class Running:
     process: multiprocessing.Process
     pipe: object
     deadline: float
-    start: float
 
 
 def context(packages):
@@ -107,21 +108,22 @@ def context(packages):
     return found
 
 
-def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30, tick=None):
+def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30):
     """Run jobs, each in its own process, and call done(job, row) with each result.
 
-    A model that needs more than `cap` seconds on one fold is not tried on the table's
-    other folds, one that is not available not at all: their rows say so.
+    A model that needs more than `cap` seconds of a processor on one fold (or PATIENCE
+    times as many by the clock) is not tried on the table's other folds, one that is not
+    available not at all: their rows say so.
     """
     waiting, running = list(jobs), []
     packages = {name for job in waiting for name in PACKAGES.get(job.model, ())}
     processes = context(sorted(packages))
-    given_up = {}  # (table, model, settings, change) or model: the status
+    given_up = {}  # a place or a model: the status
     try:
         while waiting or running:
             while waiting and len(running) < n_jobs:
                 job = waiting.pop(0)
-                known = given_up.get(job.model) or given_up.get(_group(job))
+                known = given_up.get(job.model) or given_up.get(_place(job.key))
                 if known:
                     done(job, {"status": known})
                 else:
@@ -135,28 +137,22 @@ def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30, tick=None):
                     continue
                 running.remove(each)
                 if row["status"] == SLOW:
-                    given_up[_group(each.job)] = SLOW
+                    given_up[_place(each.job.key)] = SLOW
                 elif row["status"].startswith(NOT_HERE):
                     given_up[each.job.model] = row["status"]
                 done(each.job, row)
-            if tick:
-                tick()
     finally:
         for each in running:
             _end(each)
 
 
-def _group(job):
-    return job.table, job.model, repr(job.settings), job.change
-
-
 def _start(processes, job, cap, memory):
     ours, theirs = processes.Pipe(duplex=False)
-    process = processes.Process(target=fold.child, args=(job, memory, theirs))
+    process = processes.Process(target=fold.child, args=(job, memory, cap, theirs))
     process.start()
     theirs.close()
     now = time.monotonic()
-    return Running(job, process, ours, now + cap + LOADING_SECONDS, now)
+    return Running(job, process, ours, now + LOADING_SECONDS)
 
 
 def _result(each, cap):
@@ -165,18 +161,21 @@ def _result(each, cap):
         while each.pipe.poll():
             message = each.pipe.recv()
             if message == "ready":
-                each.deadline = time.monotonic() + cap
+                each.deadline = time.monotonic() + PATIENCE * cap
             else:
                 _end(each, patience=10)
                 return message
     except EOFError:
         each.process.join()
+        each.pipe.close()
         code = each.process.exitcode
+        if code == -signal.SIGXCPU:
+            return {"status": SLOW, "cpu_seconds": float(cap)}
         return {"status": f"failed: the process ended with code {code}"}
     if time.monotonic() < each.deadline:
         return None
     _end(each)
-    return {"status": SLOW}
+    return {"status": SLOW, "fit_seconds": PATIENCE * float(cap)}
 
 
 def _end(each, patience=0.0):
@@ -194,10 +193,11 @@ def _end(each, patience=0.0):
 class Clock:
     """Guesses the time left from what the same model took on what it has done."""
 
-    def __init__(self, jobs, cells, n_jobs, cap):
+    def __init__(self, jobs, cells, args):
         self.left = {job.key: job for job in jobs}
-        self.all, self.cells, self.n_jobs, self.cap = len(jobs), cells, n_jobs, cap
-        self.of_pair, self.of_model, self.begun = {}, {}, {}
+        self.all, self.cells = len(jobs), cells
+        self.n_jobs, self.cap = args.jobs, args.cap
+        self.of_pair, self.of_model = {}, {}
 
     def done(self, job, seconds):
         self.left.pop(job.key, None)
@@ -348,7 +348,7 @@ def parser():
     add("--folds", type=int, default=5)
     add("--repeats", type=int, default=2)
     add("--jobs", type=int, default=1, help="fits at the same time")
-    add("--cap", type=float, default=300.0, help="seconds that one fit may take")
+    add("--cap", type=float, default=300.0, help="seconds of a processor per fit")
     add("--memory", type=float, default=8.0, help="GiB that one fit may use")
     add("--out", required=True, type=Path, metavar="FILE.csv")
     add("--reason", help="why the proving half is run; needed there")
@@ -394,9 +394,6 @@ def main(arguments=None):
     jobs = [
         job for job in every if must_run(rows.get(job.key), args.again, facts["commit"])
     ]
-    # Rows of an earlier run count here too: what was too slow then is not tried now.
-    slow = {(k[0], k[1]) for k, row in rows.items() if row["status"] == SLOW}
-    skipped = set() if "slow" in args.again else slow
     print(f"{len(names)} tables, {len(args.models)} models: {len(jobs)} fits to run")
     if jobs and args.half == "proving":
         entry = {
@@ -407,35 +404,56 @@ def main(arguments=None):
             "reason": args.reason,
         }
         write_down(PROVING_LOG, entry)
-    file = ResultFile(args.out)
-    cells = {name: cells_of(tables[name]) for name in names}
-    clock = Clock(jobs, cells, args.jobs, args.cap)
+    finished = run_into_file(jobs, tables, args.out, args, rows, facts)
+    return 0 if finished else 130
+
+
+def run_into_file(jobs, tables, out, args, rows=None, facts=None):
+    """Run jobs and append their rows to a file; return False if interrupted.
+
+    args: jobs, cap, memory. Without `rows`, what the file has already is not run.
+    """
+    facts = facts or provenance()
+    if rows is None:
+        rows = read_rows(out)
+        jobs = [job for job in jobs if job.key not in rows]
+    again = getattr(args, "again", ())
+    # Rows of an earlier run count here too: what was too slow then is not tried now.
+    slow = {_place(key) for key, row in rows.items() if row["status"] == SLOW}
+    slow = set() if "slow" in again else slow
+    file = ResultFile(out)
+    clock = Clock(jobs, {n: cells_of(t) for n, t in tables.items()}, args)
 
     def done(job, row):
         table = tables[job.table]
         of_table = {"task": table.task, "half": table.half}
         size = {"rows": table.rows, "features": table.features}
-        which = {"table": job.table, "model": job.model, "change": job.change}
-        number = {"repeat": job.repeat, "fold": job.fold, "date": today()}
-        file.add(facts | of_table | size | which | number | row)
-        seconds = sum(row.get(f"{part}_seconds", 0) for part in ("fit", "predict"))
-        clock.done(job, args.cap if row["status"] == SLOW else seconds)
-        where = f"{job.table} {job.model} {job.repeat}.{job.fold}"
+        names = ("table", "model", "repeat", "fold", "change")
+        which = dict(zip(names, job.key, strict=True)) | {"date": today()}
+        file.add(facts | of_table | size | which | row)
+        took = row.get("fit_seconds") or row.get("cpu_seconds") or 0.0
+        clock.done(job, took)
+        where = f"{job.table} {job.model} {job.repeat}.{job.fold} {job.key[-1]}".strip()
         what = f"{row['score']:.4f}" if row["status"] == "ok" else row["status"]
         print(f"{clock.line()}: {where} {what}", flush=True)
 
     try:
-        for job in [job for job in jobs if (job.table, job.model) in skipped]:
+        for job in [job for job in jobs if _place(job.key) in slow]:
             done(job, {"status": SLOW})
-        left = [job for job in jobs if (job.table, job.model) not in skipped]
+        left = [job for job in jobs if _place(job.key) not in slow]
         memory = int(args.memory * 2**30)
         run_jobs(left, done, n_jobs=args.jobs, cap=args.cap, memory=memory)
     except KeyboardInterrupt:
         print("interrupted; the same command continues")
-        return 130
+        return False
     finally:
         file.close()
-    return 0
+    return True
+
+
+def _place(key):
+    """What "too slow" is said of: a table, a model and a change."""
+    return key[0], key[1], key[-1]
 
 
 def today():
