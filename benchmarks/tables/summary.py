@@ -22,16 +22,18 @@ SHORTEST = 1e-4  # seconds: no time is shorter
 TIE = 0.001  # scores less than this apart are a tie: 0.1 points of accuracy
 MEANS = ["score", "auc", "log_loss", "rmse", "fit_seconds", "predict_seconds"]
 MEANS += ["cpu_seconds", "model_bytes", "peak_bytes"]
+TEXT = ["table", "model", "change", "status", "cofire", "commit", "machine"]
 JOB = ["table", "model", "repeat", "fold", "change"]
 
 
 def read(paths):
     """Return the rows of files as one frame; of rows of one job the last counts."""
-    frames = [
-        pd.read_csv(path, keep_default_na=False, na_values=[""]) for path in paths
-    ]
+    text = dict.fromkeys(TEXT, str)
+    how = {"keep_default_na": False, "na_values": [""], "dtype": text}
+    frames = [pd.read_csv(path, **how) for path in paths]
     rows = pd.concat(frames, ignore_index=True)
-    rows["change"] = rows["change"].fillna("").astype(str)
+    rows = rows[rows["machine"].notna()]  # else an interrupt cut the line short
+    rows["change"] = rows["change"].fillna("")
     return rows.drop_duplicates(JOB, keep="last").reset_index(drop=True)
 
 
