@@ -144,7 +144,7 @@ def test_the_demo_refuses_nothing_to_do(option):
 def test_info_says_what_a_model_is(model):
     result = run("info", model)
     assert result.exit_code == 0
-    for text in ("SparseMLPClassifier", "3, 9, 2", "no, yes", "ctre_sim", "dense twin"):
+    for text in ("SparseMLPClassifier", "3, 9, 2", "no, yes", "cofire", "dense twin"):
         assert text in result.output
 
 

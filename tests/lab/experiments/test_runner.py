@@ -1,26 +1,33 @@
 """The runner: every run once, whatever happens to processes; and what a run is."""
 
+import json
 import os
 import signal
 import subprocess
 import threading
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
 
-from cofire import SparseMLPClassifier, profiles
+from cofire import SparseMLPClassifier, engine, profiles
 from cofire.callbacks import Monitor
 from cofire.core.machine import available_cores
 from cofire.data import paper_parts
+from cofire.estimators.recipe import Recipe
 from cofire.lab.experiments import Outcome, Run, Store
 from cofire.lab.experiments import runner as module
+from cofire.lab.experiments.exchange import read_runs
 from cofire.lab.experiments.execute import execute, parameters
 from cofire.lab.experiments.runner import fill_cores, run_all
+from cofire.lab.experiments.store import run_of
 from helpers import processes, run_cases
 from helpers.run_cases import executed, of_seed, outcome, runs, wait_until
+
+DOCS = Path(__file__).parents[3] / "docs"
 
 
 @pytest.fixture
@@ -507,6 +514,39 @@ def test_the_profile_and_the_run_say_how_it_is_trained():
     assert found == profiles.MASKED | own | {"hidden_layer_sizes": (9, 9, 9)}
     assert settings("default") == own | {"hidden_layer_sizes": (9, 9, 9)}
     assert settings("sparse")["method_options"]["drop_rule"] == "signed"
+
+
+@pytest.mark.parametrize("profile", ["masked", "sparse", "house"])
+def test_a_profile_leaves_nothing_that_counts_to_the_default_recipe(profile):
+    left = {f.name for f in fields(Recipe)} - settings(profile).keys()
+    # Its patience is that of early_stopping, which is off; steps are no parameter.
+    assert left == {"n_iter_no_change", "steps_per_epoch"}
+    assert settings(profile)["early_stopping"] is False
+    assert settings(profile)["n_networks"] == 1
+
+
+def test_a_sparse_run_without_epsilon_has_that_of_before():
+    run = Run.of(data="madelon", method="set", hidden=9, seed=0, epsilon=None)
+    assert parameters(run)["epsilon"] == 5.0
+    assert "epsilon" not in parameters(replace(run, profile="default"))
+
+
+@pytest.mark.parametrize(
+    ("profile", "method"), [("masked", "snip"), ("sparse", "set"), ("house", "cofire")]
+)
+def test_the_runs_of_the_docs_come_out_the_same(profile, method):
+    rows = [
+        row
+        for row in read_runs(DOCS / "results" / "runs.csv")
+        if (row["profile"], row["method"], row["data"]) == (profile, method, "madelon")
+    ]
+    row = min(rows, key=lambda row: row["seconds"])
+    level = json.loads(row["machine"])["simd_level"]
+    if level != engine.simd_level():
+        pytest.skip(f"these bits are those of {level}")
+    found = execute(run_of(row))
+    for name in ("score", "validation_score", "best_epoch", "connections"):
+        assert getattr(found, name) == row[name]
 
 
 def test_options_come_before_the_profile():

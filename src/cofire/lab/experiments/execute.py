@@ -16,6 +16,8 @@ from cofire.lab.experiments.grid import PROFILES, Run
 from cofire.lab.experiments.removal import RemovalStudy
 from cofire.lab.experiments.results import Outcome
 from cofire.lab.experiments.run_data import RunData, load_run_data
+from cofire.lab.names import is_full
+from cofire.profiles import DEFAULTS_0_1
 from cofire.training.cost import epoch_multiply_adds
 
 CURVES = (
@@ -53,6 +55,8 @@ def parameters(run: Run) -> dict[str, Any]:
         settings["learning_rate"] = {int(epoch): v for epoch, v in rate.items()}
     if run.epsilon is not None:
         settings["epsilon"] = run.epsilon
+    elif run.profile != "default" and not is_full(run.method):
+        settings.setdefault("epsilon", DEFAULTS_0_1["epsilon"])
     return (
         {"hidden_layer_sizes": (run.hidden,) * 3}
         | settings
