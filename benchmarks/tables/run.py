@@ -103,6 +103,9 @@ def context(packages):
     for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR"):
         os.environ[f"{name}_NUM_THREADS"] = "1"
     os.environ["PYTHONWARNINGS"] = "ignore"
+    # That process looks for modules where PYTHONPATH says, not where we do.
+    there = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(there)
     found = multiprocessing.get_context("forkserver")
     found.set_forkserver_preload(["numpy", "scipy.sparse", "pandas", "fold", *packages])
     return found
