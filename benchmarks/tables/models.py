@@ -44,10 +44,6 @@ from sklearn.svm import SVC, SVR
 from sklearn.utils.validation import check_is_fitted
 from tuned import TunedLightGBM
 
-# Delete this line, and what asks for it, once the library takes frames and missing
-# values and scales its inputs by itself.
-COFIRE_TAKES_RAW_TABLES = False
-
 MOST_COLUMNS_OF_ONE = 100  # the rarer categories of a column share a one-hot column
 MOST_CATEGORIES = 254  # of one column, in HistGradientBoosting
 ROWS_FOR_CATEGORIES = 500  # LightGBM's own handling of categories needs rows
@@ -244,10 +240,7 @@ def cofire(case, **settings):
     from cofire import SparseMLPClassifier, SparseMLPRegressor
 
     make = SparseMLPClassifier if case.classes else SparseMLPRegressor
-    model = make(**{"n_jobs": 1, "random_state": case.seed} | settings)
-    if COFIRE_TAKES_RAW_TABLES:
-        return model
-    return make_pipeline(prepared(case), model)
+    return make(**{"n_jobs": 1, "random_state": case.seed} | settings)
 
 
 def logistic(case):
