@@ -20,8 +20,8 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
     inside, so that the learning rate does not depend on their unit: the network works
     in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
-    The default solver is "adam" with a rate of 0.001, which does not diverge where a
-    user forgot to scale (docs/decisions/0004).
+    The default solver is "adam", which does not diverge where a user forgot to scale
+    (docs/decisions/0004).
 
     Parameters
     ----------
