@@ -31,10 +31,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     ----------
     target_mean_, target_scale_ : of each output, in units of y
     n_outputs_ : number of outputs
-    network_, coefs_, intercepts_, density_, n_connections_, history_, loss_,
-        loss_curve_, n_iter_, validation_scores_, best_validation_score_, receipt_,
-        resumed_after_, seed_, n_features_in_, feature_names_in_ : as those of
-        `SparseMLPClassifier`
+    networks_, network_, coefs_, intercepts_, density_, n_connections_,
+        chosen_parameters_, history_, histories_, loss_, loss_curve_, n_iter_,
+        validation_scores_, best_validation_score_, receipt_, resumed_after_, seed_,
+        n_features_in_, feature_names_in_ : as those of `SparseMLPClassifier`
 
     Examples
     --------
