@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cofire import METHODS, SparseMLPClassifier, engine
+from cofire import METHODS, engine
 from cofire.callbacks import Callback
 from cofire.core.optimizers import SGD, Adam
 from cofire.errors import DivergenceError
 from cofire.methods import make_method
 from cofire.training.loop import train
-from helpers.estimator_cases import METHODS_ALONE, network_bits, same
+from helpers.estimator_cases import METHODS_ALONE, earlier, network_bits, same
 from helpers.training_cases import SETTINGS, Telling, begin
 
 
@@ -198,8 +198,12 @@ def test_ctre_finds_the_inputs_that_belong_together_and_set_does_not():
         counts = []
         for seed in range(5):
             X, y = one_pair_among_noise(seed)
-            model = SparseMLPClassifier(
-                (30,), method=method, epsilon=1, max_iter=30, random_state=seed
+            model = earlier(
+                hidden_layer_sizes=(30,),
+                method=method,
+                epsilon=1,
+                max_iter=30,
+                random_state=seed,
             )
             indices = model.fit(X, y).network_.layers[0].indices
             counts.append(np.isin(indices, [0, 1]).sum())
@@ -216,8 +220,12 @@ def test_ctre_finds_the_inputs_that_belong_together_and_set_does_not():
 
 def test_a_warm_start_runs_its_own_cosine():
     X, y = one_pair_among_noise(0)
-    model = SparseMLPClassifier(
-        (20,), epsilon=1, max_iter=3, learning_rate="cosine", warm_start=True
+    model = earlier(
+        hidden_layer_sizes=(20,),
+        epsilon=1,
+        max_iter=3,
+        learning_rate="cosine",
+        warm_start=True,
     )
     rates = [record["learning_rate"] for record in model.fit(X, y).fit(X, y).history_]
     assert len(rates) == 6
@@ -227,8 +235,8 @@ def test_a_warm_start_runs_its_own_cosine():
 
 def test_a_warm_start_forgets_what_was_best():
     X, y = one_pair_among_noise(0)
-    model = SparseMLPClassifier(
-        (20,), epsilon=1, max_iter=4, warm_start=True, random_state=0
+    model = earlier(
+        hidden_layer_sizes=(20,), epsilon=1, max_iter=4, warm_start=True, random_state=0
     )
     model.fit(X, y, X_val=X, y_val=y)
     model.fit(X, y, X_val=X, y_val=1 - y)  # now everything is the other way round

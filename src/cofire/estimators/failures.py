@@ -9,17 +9,18 @@ RESTARTS = 2
 """How often a network that failed starts again, with a lower learning rate."""
 SLOWER = 0.3
 """What the learning rate is multiplied by at a restart."""
-_FEW_EPOCHS = 5  # too few to judge by
+_FEW_EPOCHS, _FEW_STEPS = 5, 100  # too few to judge by
 _ROWS = 1000  # looked at
 _FALL = 1e-3  # a fraction of the first loss: less has not moved
 _SMALL = 1e-3  # a first loss: there was hardly anything to learn
 _MOST = 0.9  # a class with more rows may well be the only one that is predicted
 
 
-def failure(progress: Progress, data: TrainingData) -> str | None:
+def failure(progress: Progress, data: TrainingData, settings: Settings) -> str | None:
     """Say in words why a trained network is of no use; None if it learnt something."""
     records = progress.history[progress.first_epoch :]
-    if len(records) < _FEW_EPOCHS:
+    n_steps = len(records) * data.steps(settings, progress.seed).per_epoch
+    if len(records) < _FEW_EPOCHS or n_steps < _FEW_STEPS:
         return None
     for i, n_alive in enumerate(records[-1]["alive"]):
         if n_alive == 0:
