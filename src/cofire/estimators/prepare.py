@@ -120,16 +120,16 @@ def prepare(
         numeric=kind.is_numeric,
     )
     y = kind.check(y)
-    if estimator.standardize and encoder is None:
-        encoder = Encoder.learn(X, weight)
-    inputs = X if encoder is None else encoder.encode(X)
-    _check_images(plan.settings.augmentation, inputs)
     if continues:
         targets = estimator._fitted.targets
         targets.check_unchanged(classes)
     else:
         targets = kind.learn(y, weight, classes)
     weight = _in_float32(targets.weigh(y, weight, estimator.class_weight))
+    if estimator.standardize and encoder is None:
+        encoder = Encoder.learn(X, weight)
+    inputs = X if encoder is None else encoder.encode(X)
+    _check_images(plan.settings.augmentation, inputs)
     rows, row_ids = _existing(inputs, targets.encode(y), weight, plan)
     validation = _given(columns, targets, encoder, X_val, y_val, sample_weight_val)
     counts: list[int] = []
