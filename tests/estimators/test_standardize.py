@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 import cofire
-from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor
+from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
 from cofire.callbacks import Callback, Checkpoint, Monitor
 from cofire.errors import ModelFormatError
 from helpers.estimator_cases import (
@@ -288,6 +288,9 @@ def test_files_without_the_parameter_were_trained_without_it(tmp_path, monkeypat
     assert old.standardize is False and old._fitted.encoder is None
     assert np.array_equal(outputs(old, X), outputs(model, X))
     assert same_training(old.partial_fit(X, y), model.partial_fit(X, y))
+    # It is not the default that says so.
+    monkeypatch.setitem(saving.BEFORE, "standardize", True)
+    assert cofire.load(tmp_path / "old").standardize is True
 
 
 def damaged(change):
