@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from sklearn.base import clone
 
 from cofire import SparseMLPClassifier
 from helpers.estimator_cases import (
@@ -162,8 +163,9 @@ def test_gaps_in_sparse_rows_are_refused(of):
 @pytest.mark.parametrize("of", ESTIMATORS)
 def test_without_standardize_gaps_and_text_are_refused_with_a_hint(of):
     X, y = data_for(of)
-    model = small(of).fit(X, y)
-    for call in (lambda X: small(of).fit(X, y), model.predict):
+    model = small(of, standardize=False)
+    fitted = clone(model).fit(X, y)
+    for call in (lambda X: model.fit(X, y), fitted.predict):
         with pytest.raises(ValueError, match="Input X contains NaN. standardize=True"):
             call(with_gap(X))
         text = pd.DataFrame(X).astype(object)

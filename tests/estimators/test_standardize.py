@@ -1,5 +1,6 @@
 """Estimators with standardize=True: what they learn, keep, store and continue."""
 
+import json
 import pickle
 import tracemalloc
 import warnings
@@ -7,12 +8,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import safetensors.numpy
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 import cofire
-from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor
+from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
 from cofire.callbacks import Callback, Checkpoint, Monitor
 from cofire.errors import ModelFormatError
 from helpers.estimator_cases import (
@@ -27,6 +29,10 @@ from helpers.reliability.file_cases import pack, unpack
 
 def raw(of=SparseMLPClassifier, **how):
     return small(of, standardize=True, **how)
+
+
+def plain(of=SparseMLPClassifier, **how):
+    return small(of, standardize=False, **how)
 
 
 def outputs(model, X):
@@ -57,7 +63,7 @@ def test_on_plain_data_it_is_StandardScaler(of):
     X = np.clip(X, -2, 2)
     scaled = StandardScaler().fit_transform(X.astype(np.float64))
     assert np.abs(scaled).max() < 4
-    ours, theirs = raw(of).fit(X, y), small(of).fit(scaled, y)
+    ours, theirs = raw(of).fit(X, y), plain(of).fit(scaled, y)
     np.testing.assert_allclose(outputs(ours, X), outputs(theirs, scaled), atol=1e-4)
 
 
@@ -92,11 +98,11 @@ def test_huge_values_give_finite_outputs():
 
 def test_without_it_nothing_is_learnt_of_the_columns():
     X, y = classes()
-    model = small().fit(X, y)
+    model = plain().fit(X, y)
     assert model._fitted.encoder is None
     assert model.input_names_ == [f"x{i}" for i in range(12)]
     frame = pd.DataFrame(X, columns=[f"gene {i}" for i in range(12)])
-    assert small().fit(frame, y).input_names_ == list(frame.columns)
+    assert plain().fit(frame, y).input_names_ == list(frame.columns)
 
 
 def test_names_of_inputs():
@@ -115,7 +121,7 @@ def test_names_of_inputs():
 
 def test_the_tag_says_whether_gaps_are_allowed():
     assert raw().__sklearn_tags__().input_tags.allow_nan is True
-    assert small().__sklearn_tags__().input_tags.allow_nan is False
+    assert plain().__sklearn_tags__().input_tags.allow_nan is False
 
 
 # ---- weights, validation, continuing -------------------------------------------------
@@ -133,6 +139,15 @@ def test_rows_of_weight_0_do_not_count(of):
         X[used], y[used], sample_weight=weight[used]
     )
     assert same_training(ours, theirs)
+
+
+def test_class_weights_are_sample_weights():
+    X, y = classes()
+    by_class = {0: 0.0, 1: 1.0, 2: 3.0}
+    ours = raw(class_weight=by_class).fit(X, y)
+    theirs = raw().fit(X, y, sample_weight=np.array([0.0, 1.0, 3.0])[y])
+    assert same_training(ours, theirs)
+    assert np.array_equal(ours._fitted.encoder.scale, theirs._fitted.encoder.scale)
 
 
 FORMS = {
@@ -243,6 +258,17 @@ def test_a_model_comes_back_to_the_bit(of, form, tmp_path):
         assert same_training(continued, clone(model).set_params(max_iter=3).fit(X, y))
 
 
+def test_a_file_is_what_safetensors_writes(tmp_path):
+    frame, y = table()
+    raw().fit(frame, y).save(tmp_path / "model")
+    content = (tmp_path / "model").read_bytes()
+    tensors = safetensors.numpy.load(content)
+    assert tensors["encoder.scale"].dtype == np.float64
+    end = 8 + int.from_bytes(content[:8], "little")
+    metadata = json.loads(content[8:end])["__metadata__"]
+    assert safetensors.numpy.save(tensors, metadata) == content
+
+
 def test_a_clone_knows_nothing():
     frame, y = table()
     copy = clone(raw().fit(frame, y))
@@ -253,7 +279,7 @@ def test_a_clone_knows_nothing():
 
 def test_files_without_the_parameter_were_trained_without_it(tmp_path, monkeypatch):
     X, y = classes()
-    model = small().fit(X, y)
+    model = plain().fit(X, y)
     model.save(tmp_path / "model")
     parts = unpack((tmp_path / "model").read_bytes())
     del parts.document["parameters"]["standardize"], parts.document["encoder"]
@@ -262,6 +288,9 @@ def test_files_without_the_parameter_were_trained_without_it(tmp_path, monkeypat
     assert old.standardize is False and old._fitted.encoder is None
     assert np.array_equal(outputs(old, X), outputs(model, X))
     assert same_training(old.partial_fit(X, y), model.partial_fit(X, y))
+    # It is not the default that says so.
+    monkeypatch.setitem(saving.BEFORE, "standardize", True)
+    assert cofire.load(tmp_path / "old").standardize is True
 
 
 def damaged(change):

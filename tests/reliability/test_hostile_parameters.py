@@ -58,6 +58,7 @@ WRONG = {
     "checkpoint": [3, b"folder", ["a"], Checkpoint("a"), "", "a\0b"],
     "augmentation": [Augmentation(2**40, 1), Augmentation(2**31, 2**31, 2**31), {}],
     "input_dropout": [INF, -INF, 1 - 1e-17, 1j, HUGE, np.array([0.5])],
+    "standardize": [NAN, "True", np.array([True, False])],
     "callbacks": ["abc", [None]],
     "verbose": [NAN, None],
 }

@@ -144,16 +144,16 @@ def prepare(
         numeric=kind.is_numeric,
     )
     y = kind.check(y)
-    if estimator.standardize and encoder is None:
-        encoder = Encoder.learn(X, weight)
-    inputs = X if encoder is None else encoder.encode(X)
-    _check_images(estimator.augmentation, inputs)
     if continues:
         targets = estimator._fitted.targets
         targets.check_unchanged(classes)
     else:
         targets = kind.learn(y, weight, classes)
     weight = _in_float32(targets.weigh(y, weight, estimator.class_weight))
+    if estimator.standardize and encoder is None:
+        encoder = Encoder.learn(X, weight)
+    inputs = X if encoder is None else encoder.encode(X)
+    _check_images(estimator.augmentation, inputs)
     plan = make_plan(
         estimator,
         method,
