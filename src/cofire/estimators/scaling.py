@@ -19,7 +19,7 @@ A column that is nearly always 0 has a small deviation: its rare values would be
 """
 _QUANTILE, _OF_NORMAL = 0.75, 1.1503493803760079
 """Of distances from the median: the quantile, and what it is for N(0, 1)."""
-_SAMPLE, _FEW = 10_000, 100
+_SAMPLE, _FEW = 2_000, 50
 """Rows that quantiles are taken from, and how many of them must tell something."""
 
 
