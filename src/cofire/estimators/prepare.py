@@ -173,7 +173,9 @@ def prepare(
                 progress.begin_fit()
     else:
         starts_full = plan.settings.method.starts_full
-        check_memory(sizes, full_counts(sizes) if starts_full else counts)
+        check_memory(
+            sizes, full_counts(sizes) if starts_full else counts, plan.n_networks
+        )
         rng = check_random_state(estimator.random_state)
         seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
         trainings = [prepared.fresh(seed) for seed in seeds]
