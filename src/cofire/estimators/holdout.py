@@ -8,6 +8,7 @@ from sklearn.model_selection import train_test_split
 
 from cofire import engine
 from cofire.core.network import SparseNetwork
+from cofire.estimators.frames import is_frame
 from cofire.estimators.inputs import Rows, ScaledBytes, engine_rows
 from cofire.estimators.targets import Targets
 from cofire.training.progress import Scorer
@@ -72,5 +73,8 @@ def subset(rows: Rows, row_ids: np.ndarray) -> Rows:
     """Copy some of the rows."""
     weight: Any = None if rows.weight is None else rows.weight[row_ids]
     X = rows.X
-    X = X.rows(row_ids) if isinstance(X, ScaledBytes) else X[row_ids]
+    if isinstance(X, ScaledBytes):
+        X = X.rows(row_ids)
+    else:
+        X = X.iloc[row_ids] if is_frame(X) else X[row_ids]
     return Rows(X, rows.targets[row_ids], weight)

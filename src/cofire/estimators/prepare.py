@@ -20,6 +20,7 @@ from cofire.estimators.holdout import hold_out, outputs_of, scorer_of, subset
 from cofire.estimators.inputs import Rows, engine_rows
 from cofire.estimators.plan import Plan, make_plan
 from cofire.estimators.raw import check_training
+from cofire.estimators.repeats import merge
 from cofire.estimators.targets import Targets
 from cofire.methods import Method
 from cofire.topology.create import create_network
@@ -45,6 +46,8 @@ class Prepared:
     rows: Rows
     row_ids: np.ndarray
     """Those that exist: of weight > 0."""
+    n_counted: float | None
+    """How many rows they stand for, where equal rows were merged."""
     validation: Rows | None
     trainings: list[Progress]
     """One per network."""
@@ -110,7 +113,16 @@ class Prepared:
             some = subset(self.rows, ids).X
             return outputs_of([network], engine_rows(some), n_threads, "X")
 
-        return TrainingData(rows, encoded, weight, row_ids, validate, measure, outputs)
+        return TrainingData(
+            rows,
+            encoded,
+            weight,
+            row_ids,
+            validate,
+            measure,
+            outputs,
+            n_counted=self.n_counted,
+        )
 
 
 def prepare(
@@ -149,21 +161,31 @@ def prepare(
         targets.check_unchanged(classes)
     else:
         targets = kind.learn(y, weight, classes)
-    weight = _in_float32(targets.weigh(y, weight, estimator.class_weight))
-    if estimator.standardize and encoder is None:
-        encoder = Encoder.learn(X, weight)
-    inputs = X if encoder is None else encoder.encode(X)
-    _check_images(estimator.augmentation, inputs)
+    rows = Rows(X, targets.encode(y), targets.weigh(y, weight, estimator.class_weight))
+    holds_out = estimator.early_stopping or method.needs_validation
+    few = None
+    if X_val is not None or not holds_out:
+        few = merge(rows, y if kind.is_numeric else None, estimator.batch_size)
+    if few is not None:
+        rows = subset(rows, few.row_ids)._replace(weight=few.weight)
+        if kind.is_numeric and not continues:
+            targets = kind.learn(y[few.row_ids], few.weight)
+            rows = rows._replace(targets=targets.encode(y[few.row_ids]))
+    rows = rows._replace(weight=_in_float32(rows.weight))
+    if estimator.standardize:
+        encoder = encoder or Encoder.learn(rows.X, rows.weight)
+        rows = rows._replace(X=encoder.encode(rows.X))
+    _check_images(estimator.augmentation, rows.X)
     plan = make_plan(
         estimator,
         method,
-        _number_of_rows(y, weight),
+        _number_of_rows(rows),
         numeric=kind.is_numeric,
         partial=partial,
     )
-    rows, row_ids = _existing(inputs, targets.encode(y), weight, plan)
+    rows, row_ids = _existing(rows, plan)
     validation = _given(columns, targets, encoder, X_val, y_val, sample_weight_val)
-    sizes = [inputs.shape[1], *plan.hidden_sizes, targets.n_outputs]
+    sizes = [rows.X.shape[1], *plan.hidden_sizes, targets.n_outputs]
     counts = plan.connection_counts(sizes)
     learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
     prepared = Prepared(
@@ -175,6 +197,7 @@ def prepare(
         targets=targets,
         rows=rows,
         row_ids=row_ids,
+        n_counted=None if few is None else few.n_rows,
         validation=validation,
         trainings=[],
         sizes=sizes,
@@ -189,7 +212,9 @@ def prepare(
                 progress.begin_fit()
     else:
         starts_full = plan.settings.method.starts_full
-        check_memory(sizes, full_counts(sizes) if starts_full else counts)
+        check_memory(
+            sizes, full_counts(sizes) if starts_full else counts, plan.n_networks
+        )
         rng = check_random_state(estimator.random_state)
         seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
         trainings = [prepared.fresh(seed) for seed in seeds]
@@ -284,29 +309,28 @@ def _in_float32(weight: np.ndarray | None) -> np.ndarray | None:
     return weight.astype(np.float32)
 
 
-def _number_of_rows(y: Any, weight: np.ndarray | None) -> int:
+def _number_of_rows(rows: Rows) -> int:
     """Count the rows that exist: of weight > 0."""
-    n = len(y) if weight is None else int(np.count_nonzero(weight > 0))
+    n = len(rows.targets)
+    if rows.weight is not None:
+        n = int(np.count_nonzero(rows.weight > 0))
     if n == 0:
         raise ValueError("sample_weight: no row has a weight above 0.")
     return n
 
 
-def _existing(
-    X: Any, targets: np.ndarray, weight: np.ndarray | None, plan: Plan
-) -> tuple[Rows, np.ndarray]:
+def _existing(rows: Rows, plan: Plan) -> tuple[Rows, np.ndarray]:
     """Return the rows, and the numbers of those that exist: of weight > 0.
 
     Which inputs are dropped and how images are moved depends on the number of a row:
     there, rows that do not exist must not be counted, and are left out.
     """
-    rows = Rows(X, targets, weight)
-    if weight is None:
-        return rows, np.arange(len(targets))
-    row_ids = np.flatnonzero(weight > 0)
+    if rows.weight is None:
+        return rows, np.arange(len(rows.targets))
+    row_ids = np.flatnonzero(rows.weight > 0)
     settings = plan.settings
     counted = settings.input_dropout > 0 or settings.augmentation is not None
-    if len(row_ids) == len(targets) or not counted:
+    if len(row_ids) == len(rows.targets) or not counted:
         return rows, row_ids
     return subset(rows, row_ids), np.arange(len(row_ids))
 
