@@ -9,12 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from sklearn.preprocessing import StandardScaler
 from typer.testing import CliRunner
 
 import cofire
+from cofire import profiles
 from cofire.cli import app
 from cofire.cli.evaluate import of_classes
+from cofire.cli.scores import not_beaten, verdict
 from cofire.data import CATALOG, catalog
 from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Table
@@ -97,7 +101,9 @@ def test_train_says_how_good_it_is_and_what_it_costs(own_folder):
         "target 'kind': classification, 3 classes",
         "160 rows to train on, 40 to test",
         "2 columns of numbers, 1 of words",
-        "test accuracy 0.",
+        "accuracy                 training      test\nThis model ",
+        "Logistic regression ",
+        "Always 'small' ",
         "dense twin",
         "saved: fruit.cofire",
     ):
@@ -177,13 +183,154 @@ def test_a_regressor():
     arguments = ("train", "fruit.csv", "--target", "length", "--missing", "mean")
     result = done(*arguments, *SMALL)
     assert "target 'length': regression" in result.stdout
-    assert "test R^2" in result.stdout
+    assert "R^2                   training      test" in result.stdout
+    assert "Ridge regression" in result.stdout and "Always the mean" in result.stdout
     figures = json.loads(done("evaluate", "fruit.cofire", "new.csv", "--json").stdout)
     assert figures.keys() == {"rows", "r2", "rmse"}
     assert "RMSE" in done("evaluate", "fruit.cofire", "new.csv").stdout
     rows = predictions("fruit.cofire", "new.csv")
     assert len(rows) == 50 and isinstance(float(rows[0]["prediction"]), float)
     assert "--proba" in refused("predict", "fruit.cofire", "new.csv", "--proba")
+
+
+# ---- is it any good, and by which settings -------------------------------------------
+
+
+def trained(*arguments):
+    return json.loads(done("train", *arguments, "--json").stdout)
+
+
+def test_the_scores_are_those_of_the_same_rows():
+    found = trained("fruit.csv", "--test", "new.csv", "--missing", "mean", *SMALL)
+    frame, new = fruit(), fruit(50, seed=1)
+    table = Table(frame.drop(columns="kind"), frame.kind.to_numpy(), "kind")
+    steps = Preprocessing.fit(table, missing="mean")
+    X, X_test = steps.transform(table.X)[0], steps.transform(new)[0]
+    model = cofire.load("fruit.cofire")
+    assert found["training_score"] == model.score(X, frame.kind)
+    assert found["test_score"] == model.score(X_test, new.kind)
+    guess, linear = found["baselines"]
+    commonest = frame.kind.mode()[0]
+    assert guess["title"] == f"Always '{commonest}'"
+    assert guess["training_score"] == pytest.approx((frame.kind == commonest).mean())
+    assert guess["test_score"] == pytest.approx((new.kind == commonest).mean())
+    scaler = StandardScaler().fit(X)
+    theirs = LogisticRegression(max_iter=1000).fit(scaler.transform(X), frame.kind)
+    assert linear["name"] == "logistic_regression"
+    assert linear["test_score"] == pytest.approx(
+        theirs.score(scaler.transform(X_test), new.kind), abs=0.021
+    )
+    own = found["test_score"]
+    assert found["not_beaten"] == [
+        one["name"] for one in (guess, linear) if one["test_score"] >= own
+    ]
+
+
+def test_a_model_that_is_no_better_says_so():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    straight = (X.sum(axis=1) > 0).astype(int)  # a line tells them apart
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=straight)
+    frame.to_csv("a.csv", index=False)
+    short = ("--hidden", 5, "--epochs", 2, "--target", "y", "--drop", "d")
+    text = done("train", "a.csv", *short, "--networks", 1).stdout
+    assert "On the 24 test rows this model is no better than" in text
+
+
+def figures(own, guess, linear, n_test=30):
+    def both(score):
+        return {
+            "training_score": score,
+            "test_score": score if n_test else None,
+        }
+
+    return {
+        **both(own),
+        "score": "accuracy",
+        "test_rows": n_test,
+        "baselines": [
+            {"name": "guess", "title": "Always 'B'", **both(guess)},
+            {"name": "ridge", "title": "Ridge regression", **both(linear)},
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("scores", "names", "words"),
+    [
+        ((0.9, 0.5, 0.8), [], ""),
+        ((0.8, 0.5, 0.8), ["ridge"], "no better than ridge regression.\nHow sure"),
+        ((0.5, 0.5, 0.4), ["guess"], "no better than a guess (always 'B')"),
+        ((0.4, 0.5, 0.6), ["guess", "ridge"], "On the 30 test rows this model is no"),
+        ((0.8, 0.5, 0.9, 0), [], ""),  # how well a line fits its own rows
+        ((0.5, 0.5, 0.9, 0), ["guess"], "On the rows it was trained on this model"),
+        ((float("nan"), 0.5, 0.4), ["guess", "ridge"], "no better than a guess"),
+    ],
+)
+def test_what_a_model_does_not_beat(scores, names, words):
+    found = figures(*scores)
+    assert not_beaten(found) == names
+    said = verdict(found | {"not_beaten": names}, "cofire compare a.csv")
+    assert words in said and bool(said) == bool(names)
+    assert said.endswith("cofire compare a.csv" if names else "")
+
+
+def test_the_next_command_reads_the_file_as_this_one_did():
+    frame = fruit().dropna()
+    frame.to_csv("my fruit.csv", index=False, sep=";")
+    more = ("--target", "kind", "--drop", "weight", "--separator", ";")
+    weak = ("--hidden", 4, "--epochs", 1, "--networks", 1)
+    text = done("train", "my fruit.csv", *more, *weak, "--out", "m.cofire").stdout
+    assert (
+        "cofire compare 'my fruit.csv' --target kind --drop weight --separator ';'"
+    ) in text
+
+
+def test_baselines_can_be_left_out():
+    found = trained("fruit.csv", "--missing", "mean", *SMALL, "--no-baselines")
+    assert found["baselines"] == [] == found["not_beaten"]
+    more = ("--missing", "mean", *SMALL, "--no-baselines", "--test-fraction", 0)
+    text = done("train", "fruit.csv", *more).stdout
+    assert "This model" in text and "regression" not in text
+    assert "no rows were held out to test with" in text
+
+
+def test_without_options_it_is_the_default_estimator():
+    trained("fruit.csv", "--missing", "mean", "--test-fraction", 0, "--n-jobs", 1)
+    model = cofire.load("fruit.cofire")
+    default = cofire.SparseMLPClassifier(random_state=0, n_jobs=1)
+    assert model.get_params() == default.get_params()
+    trained("fruit.csv", "--missing", "mean", "--networks", 2, "--epochs", 3)
+    model = cofire.load("fruit.cofire")
+    assert len(model.networks_) == 2 and model.n_iter_ == 3
+    assert "networks                2" in done("info", "fruit.cofire").stdout
+
+
+@pytest.mark.parametrize(
+    ("profile", "settings"),
+    [
+        ("masked", {"method": "ctre_sim", **profiles.MASKED}),
+        ("sparse", {"method": "ctre_sim", **profiles.SPARSE}),
+        ("house", {"method": "cofire", **profiles.HOUSE}),
+        ("defaults_0_1", profiles.DEFAULTS_0_1),
+    ],
+)
+def test_a_profile_is_what_to_begin_with(profile, settings):
+    short = ("--missing", "mean", "--epochs", 2, "--hidden", 30, "--batch-size", 40)
+    trained("fruit.csv", "--profile", profile, *short)
+    model = cofire.load("fruit.cofire")
+    own = {"hidden_layer_sizes": (30,), "max_iter": 2, "batch_size": 40, "epsilon": 5.0}
+    found = model.get_params()
+    assert {k: found[k] for k in settings | own} == settings | own
+
+
+def test_a_profile_for_numbers():
+    short = ("--missing", "mean", "--epochs", 2, "--hidden", 30, "--target", "length")
+    trained("fruit.csv", "--profile", "house", *short)
+    assert cofire.load("fruit.cofire").init == "small_normal"
+    trained("fruit.csv", "--profile", "defaults_0_1", *short)
+    model = cofire.load("fruit.cofire")
+    assert (model.solver, model.learning_rate_init) == ("adam", 0.001)
 
 
 def test_evaluate_says_why_a_model_of_quantities_cannot_be_measured():
@@ -562,6 +709,8 @@ def test_models_that_were_saved_in_python():
         (("fruit.csv", "--missing", "mean", "--option", "a"), "expected name=value"),
         (("fruit.csv", "--missing", "mean", "--option", "moment=1"), "'momentum'"),
         (("fruit.csv", "--missing", "mean", "--method", "sett"), "'set'"),
+        (("fruit.csv", "--missing", "mean", "--profile", "hause"), "'house'"),
+        (("fruit.csv", "--missing", "mean", "--networks", "0"), "n_networks"),
         (("fruit.csv", "--missing", "mean", "--epsilon", "-1"), "epsilon"),
         (("fruit.csv", "--epsilon", "3", "--density", "0.1"), "leave one of them out"),
         (("madelon", "--scale", "minmax"), "--scale is for files"),

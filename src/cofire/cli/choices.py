@@ -13,6 +13,7 @@ CHOICES = {
     "file": "cofire.data.tables.READERS",
     "item": "cofire.lab.paper.ITEMS",
     "missing": "cofire.data.preprocessing.scales.MISSING",
+    "profile": "cofire.lab.experiments.grid.PROFILES",
     "scale": "cofire.data.preprocessing.scales.SCALES",
     "similarity": "cofire.search.SIMILARITIES",
     "solver": "cofire.core.optimizers.OPTIMIZERS",

@@ -36,6 +36,7 @@ def _facts(estimator: Any, document: dict[str, Any]) -> dict[str, Any]:
     return {
         "estimator": document["estimator"],
         "written_by": f"cofire {document['cofire']}, format {document['format']}",
+        "networks": len(estimator.networks_),
         "sizes": estimator.network_.sizes,
         "connections": estimator.n_connections_,
         "density": estimator.density_,

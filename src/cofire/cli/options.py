@@ -27,6 +27,13 @@ Samples = Annotated[
     str | None,
     typer.Option(help="Key of the samples in an NPZ or MAT file (default: X)."),
 ]
+Baselines = Annotated[
+    bool,
+    typer.Option(
+        "--baselines/--no-baselines",
+        help="Train models of scikit-learn on the same rows, to compare with.",
+    ),
+]
 Test = Annotated[Path | None, typer.Option(help="File with the rows to test with.")]
 Task = Annotated[str, typer.Option(help="{task}.")]
 Density = Annotated[

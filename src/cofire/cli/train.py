@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cofire.cli.command_lines import command_line, file_options_given
 from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
 from cofire.cli.options import (
     AsJson,
+    Baselines,
     Categorical,
     Data,
     Decimal,
@@ -29,6 +31,13 @@ from cofire.cli.options import (
     file_options,
     parsed_options,
 )
+from cofire.cli.scores import (
+    baseline_scores,
+    not_beaten,
+    score_table,
+    scores_of,
+    verdict,
+)
 
 if TYPE_CHECKING:
     from cofire.data.preprocessing.training_rows import TrainingRows
@@ -44,17 +53,26 @@ def train(
         typer.Option(help="Or the fraction of rows to test with; 0: no test. [0.2]"),
     ] = None,
     task: Task = "auto",
+    profile: Annotated[
+        str,
+        typer.Option(help="Settings to begin with: {profile}."),
+    ] = "default",
     method: Annotated[
         str | None, typer.Option(help="How connections change: see the end.")
     ] = None,
     hidden: Annotated[
         list[int] | None, typer.Option(help="Sizes of the hidden layers.")
     ] = None,
+    networks: Annotated[
+        int | None, typer.Option(help="Networks to train and to average.")
+    ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="Connections: epsilon * (n_in + n_out).")
     ] = None,
     density: Density = None,
-    epochs: Annotated[int | None, typer.Option(help="Number of epochs.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the rows. [by their number]")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Initial learning rate.")
     ] = None,
@@ -85,6 +103,7 @@ def train(
     early_stopping: Annotated[
         bool, typer.Option("--early-stopping", help="Hold rows out to decide the end.")
     ] = False,
+    baselines: Baselines = True,
     seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
     n_jobs: Annotated[int | None, typer.Option(help="Number of threads.")] = None,
     checkpoint: Annotated[
@@ -107,7 +126,11 @@ def train(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Train on a file or a named data set; test; save the model."""
+    """Train on a file or a named data set; test; save the model.
+
+    What is not given follows from the number of rows. A guess and a linear model get
+    the same rows: a network that does not beat them is of no use.
+    """
     given = locals()  # all options by name
     with errors_in_words():
         if epsilon is not None and density is not None:
@@ -121,10 +144,14 @@ def train(
             _fit(rows, estimator, quiet=as_json)
         _save(rows, estimator, path)
         figures = _figures(rows, estimator, path)
+        if baselines:
+            figures["baselines"] = _baselines(rows, seed, quiet=as_json)
+        figures["not_beaten"] = not_beaten(figures)
     if as_json:
         print(json.dumps(figures | {"data": data}, indent=1))
-    else:
-        print(_text(figures, estimator))
+        return
+    compare = command_line("compare", data, file_options_given(given))
+    print(_text(figures, estimator, compare))
 
 
 def _rows(given: Mapping[str, Any]) -> "TrainingRows":
@@ -138,12 +165,13 @@ def _rows(given: Mapping[str, Any]) -> "TrainingRows":
 
 def _estimator(task: str, given: Mapping[str, Any]) -> Any:
     from cofire import SparseMLPClassifier, SparseMLPRegressor
+    from cofire.lab.experiments.grid import profile_parameters
 
     parameters = estimator_parameters(given)
     if task == "regression" and "label_smoothing" in parameters:
         raise ValueError("--label-smoothing is for classes: this task is regression.")
     kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
-    estimator = kinds[task](**parameters)
+    estimator = kinds[task](**profile_parameters(given["profile"], task) | parameters)
     return estimator.set_params(**parsed_options(given["option"] or [], estimator))
 
 
@@ -178,6 +206,14 @@ def _fit(rows: "TrainingRows", estimator: Any, quiet: bool) -> None:
     estimator.verbose = 0
 
 
+def _baselines(rows: "TrainingRows", seed: int, quiet: bool) -> list[dict[str, Any]]:
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("Training a linear model on the same rows ..."):
+        return baseline_scores(rows, seed)
+
+
 def _save(rows: "TrainingRows", estimator: Any, path: Path) -> None:
     from cofire.saving import save
 
@@ -195,7 +231,8 @@ def _figures(rows: "TrainingRows", estimator: Any, path: Path) -> dict[str, Any]
         "test_rows": 0 if rows.y_test is None else len(rows.y_test),
         "preprocessing": rows.preprocessing.summary(),
         "score": "accuracy" if rows.task == "classification" else "R^2",
-        "test_score": rows.test_score(estimator),
+        **scores_of(rows, estimator),
+        "baselines": [],
         "validation_score": estimator.best_validation_score_,
         "receipt": estimator.receipt_.to_dict(),
     }
@@ -206,21 +243,20 @@ def _classes(estimator: Any) -> list[str] | None:
     return None if classes is None else classes.astype(str).tolist()
 
 
-def _text(figures: dict[str, Any], estimator: Any) -> str:
+def _text(figures: dict[str, Any], estimator: Any, compare: str) -> str:
     kind = figures["task"]
     if figures["classes"]:
         kind += f", {len(figures['classes'])} classes"
     target = f"target {figures['target']!r}: " if figures["target"] else ""
-    score = "no rows were held out to test with"
-    if figures["test_score"] is not None:
-        score = f"test {figures['score']} {figures['test_score']:.4f}"
+    said = verdict(figures, compare)
     return "\n".join(
         [
             f"{target}{kind}",
             f"{figures['train_rows']} rows to train on, {figures['test_rows']} to test",
             figures["preprocessing"],
             "",
-            score,
+            score_table(figures),
+            *([said] if said else []),
             "",
             str(estimator.receipt_),
             f"saved: {figures['model']}",

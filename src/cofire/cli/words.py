@@ -13,6 +13,7 @@ PARAMETERS = {
     "hidden": "hidden_layer_sizes",
     "epochs": "max_iter",
     "learning_rate": "learning_rate_init",
+    "networks": "n_networks",
     "seed": "random_state",
 }
 """Options of `train` that are named differently from the estimator's parameter."""

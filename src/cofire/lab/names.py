@@ -6,6 +6,14 @@ from cofire.methods import METHODS, Method
 DATA_NAMES = {name: entry.print_name for name, entry in CATALOG.items()}
 """In the order of the paper's tables."""
 
+BASELINES = {
+    "logistic_regression": "Logistic regression",
+    "ridge": "Ridge regression",
+    "random_forest": "Random forest",
+    "gradient_boosting": "Gradient boosting",
+}
+"""Models of scikit-learn that methods are compared with, and their titles."""
+
 
 def method_class(method: str) -> type[Method] | None:
     """Return the class of a method; None if its package is missing or broken here.
@@ -19,24 +27,26 @@ def method_class(method: str) -> type[Method] | None:
 
 
 def method_name(method: str) -> str:
-    """Return the title of a method, or the name that it has in `METHODS`.
+    """Return the title of a method or baseline, or the name that it has in `METHODS`.
 
     A subclass does not inherit the title: it is another method.
 
-    >>> method_name("ctre_wo_random"), method_name("mine")
-    ('CTRE_w/oRandom', 'mine')
+    >>> method_name("ctre_wo_random"), method_name("mine"), method_name("ridge")
+    ('CTRE_w/oRandom', 'mine', 'Ridge regression')
     """
+    if method in BASELINES:
+        return BASELINES[method]
     title: str | None = vars(method_class(method) or object).get("title")
     return title or method
 
 
 def method_position(method: str) -> tuple[int, str]:
-    """Sort methods as `METHODS` has them; unknown ones come last, by name.
+    """Sort methods as `METHODS` has them, then baselines; unknown ones last, by name.
 
-    >>> sorted(["mine", "set", "a", "ctre_sim"], key=method_position)
-    ['ctre_sim', 'set', 'a', 'mine']
+    >>> sorted(["mine", "ridge", "set", "a", "ctre_sim"], key=method_position)
+    ['ctre_sim', 'set', 'ridge', 'a', 'mine']
     """
-    known = list(METHODS)
+    known = [*METHODS, *BASELINES]
     return (known.index(method) if method in known else len(known)), method
 
 

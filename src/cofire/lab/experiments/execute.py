@@ -12,7 +12,7 @@ from cofire.callbacks import Callback, Monitor, RewiringStudy
 from cofire.data import CATALOG
 from cofire.engine.augmentation import Augmentation
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
-from cofire.lab.experiments.grid import PROFILES, Run
+from cofire.lab.experiments.grid import PROFILES, Run, for_task
 from cofire.lab.experiments.removal import RemovalStudy
 from cofire.lab.experiments.results import Outcome
 from cofire.lab.experiments.run_data import RunData, load_run_data
@@ -35,14 +35,14 @@ ESTIMATORS = {
 STUDIED = ("loss_before_rewiring", "loss_after_rewiring")
 
 
-def parameters(run: Run) -> dict[str, Any]:
+def parameters(run: Run, task: str = "classification") -> dict[str, Any]:
     """Return the estimator's parameters: the profile, changed by the run's options.
 
     >>> run = Run("madelon", "set", 100, 1.0, 0, options='{"momentum":0.5}')
     >>> [parameters(run)[name] for name in ("momentum", "epsilon", "max_iter")]
     [0.5, 1.0, 500]
     """
-    settings = dict(PROFILES[run.profile])
+    settings = for_task(PROFILES[run.profile], run.profile, task)
     for name, value in json.loads(run.options).items():
         if name in ("study", "file", "scale"):  # not parameters of the training
             continue
@@ -86,11 +86,8 @@ def execute(run: Run, n_threads: int = 1) -> Outcome:
         "removal": [removal],
         "rewiring": [RewiringStudy()],
     }
-    how = parameters(run)
-    if data.task == "regression":
-        how.pop("label_smoothing", None)
     model = ESTIMATORS[data.task](
-        **how,
+        **parameters(run, data.task),
         n_jobs=n_threads,
         callbacks=[monitor, *studies[json.loads(run.options).get("study")]],
     )

@@ -10,14 +10,50 @@ from cofire.errors import unknown_name
 from cofire.lab.names import is_full
 from cofire.methods import METHODS
 from cofire.persistence.values import canonical
+from cofire.profiles import DEFAULTS_0_1
 
 PROFILES: dict[str, dict[str, Any]] = {
+    "default": {},
     "masked": profiles.MASKED,
     "sparse": profiles.SPARSE,
     "house": profiles.HOUSE,
-    "default": {},
+    "defaults_0_1": profiles.DEFAULTS_0_1,
 }
-"""How a network is trained: the paper's two protocols, ours, the defaults."""
+"""How a network is trained.
+
+The default recipe, the paper's two protocols, that of the house method, and what the
+defaults were in version 0.1.
+"""
+
+
+def profile_parameters(profile: str, task: str) -> dict[str, Any]:
+    """Return the parameters of an estimator whose user names a profile only.
+
+    Profiles that leave open the method, the sizes and epsilon have those of version
+    0.1, but the house profile is for the house method.
+
+    >>> profile_parameters("default", "regression")
+    {}
+    >>> profile_parameters("masked", "classification")["method"]
+    'ctre_sim'
+    """
+    if profile not in PROFILES:
+        raise unknown_name("profile", profile, PROFILES)
+    own = PROFILES[profile]
+    if not own:
+        return {}
+    found = DEFAULTS_0_1 | ({"method": "cofire"} if profile == "house" else {}) | own
+    return for_task(found, profile, task)
+
+
+def for_task(settings: Mapping[str, Any], profile: str, task: str) -> dict[str, Any]:
+    """Return the settings of a profile that an estimator for this task has."""
+    if task != "regression":
+        return dict(settings)
+    found = {name: v for name, v in settings.items() if name != "label_smoothing"}
+    if profile == "defaults_0_1":  # the regressor had defaults of its own
+        found |= {"solver": "adam", "learning_rate_init": 0.001}
+    return found
 
 
 def keeps_last_epoch(profile: str) -> bool:
