@@ -36,7 +36,7 @@ struct PanelShape {
 struct EstimateShape {
     int n_outputs, n_inputs;
 };
-constexpr int kEstimatedOutputs = 48;     // at once at most: a multiple of every n_outputs
+constexpr int kEstimatedOutputs = 96;     // at once at most: a multiple of every n_outputs
 constexpr int kMostEstimatedInputs = 32;  // no n_inputs is larger
 
 // The signals of a pair of neurons for the samples of one tile.

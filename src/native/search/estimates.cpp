@@ -148,15 +148,18 @@ void AllPairs::rank_estimated(const Estimated& of, int64_t first_output, int64_t
     std::vector<PairTile> pair;
     for (const HeldSignals::Tile& tile : held.tiles())
         pair.push_back({tile.n8(), nullptr, nullptr, tile.weight});
-    const auto product = [&](int64_t o, int64_t i) {
+    const auto look_at = [&](int64_t o, int64_t i) {
         for (std::size_t t = 0; t < pair.size(); t++) {
             const HeldSignals::Tile& tile = held.tiles()[t];
             pair[t].output = tile.stage(l + 1) + out.tile_row[o] * tile.n8() * 8;
             pair[t].input = tile.stage(l) + in.tile_row[i] * tile.n8() * 8;
         }
-        const auto sum = exact_ ? kernels_.pair_product_exact : kernels_.pair_product;
-        return sum(static_cast<int64_t>(pair.size()), pair.data());
     };
+    const auto prefetch = [&] {
+        for (const PairTile& tile : pair)
+            for (int s = 0; s < tile.n8; s += 2) __builtin_prefetch(tile.input + 8 * s);
+    };
+    const auto product = exact_ ? kernels_.pair_product_exact : kernels_.pair_product;
 
     constexpr int64_t kMostPairs = (kEstimatedOutputs + 1) * kMostEstimatedInputs;
     uint16_t which[kMostPairs];
@@ -171,12 +174,20 @@ void AllPairs::rank_estimated(const Estimated& of, int64_t first_output, int64_t
             of.outputs.panel(first_output / n_out), of.inputs.panel(i0 / n_in),
             metric == Metric::lowest_cosine ? -1.0f : 1.0f, static_cast<float>(limit - margin),
             which, estimates);
+        int64_t n_close = 0;
         for (int64_t k = 0; k < n; k++) {
             const int64_t o = first_output + which[k] / n_in, i = i0 + which[k] % n_in;
             if (o >= last_output || i >= last_input) continue;  // padding
             if (drawn && draws_[l].is_out(estimates[k] + margin, flat_index(l, o, i), low))
                 continue;
-            const double sum = product(o, i);
+            which[n_close++] = which[k];
+            look_at(o, i);
+            prefetch();
+        }
+        for (int64_t k = 0; k < n_close; k++) {
+            const int64_t o = first_output + which[k] / n_in, i = i0 + which[k] % n_in;
+            look_at(o, i);
+            const double sum = product(static_cast<int64_t>(pair.size()), pair.data());
             rank_run(l, o, i, i + 1, &sum, kept[o - first_output], thread);
         }
     }
