@@ -27,6 +27,10 @@ MEASURES = (
 )
 
 
+class NoTable(Exception):
+    """The table cannot be read: no model is to blame."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What one fit is told. `settings` go to the model, `change` to the table.
@@ -203,13 +207,18 @@ def child(job, memory, cap, pipe):
     try:
         if memory:
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        X, y, task = load(job)
+        try:
+            X, y, task = load(job)
+        except (OSError, KeyError, ValueError) as error:
+            raise NoTable(str(error)) from error
         limit = int(np.ceil(_cpu_seconds() + cap))
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
         pipe.send("ready")
         row = {"status": "ok"} | run(job, X, y, task)
     except (NotAvailable, ModuleNotFoundError) as error:
         row = {"status": f"not available: {error}"}
+    except NoTable as error:
+        row = {"status": f"no table: {error}"}
     except MemoryError:
         row = {"status": f"failed: needs more than {memory / 2**30:.3g} GiB"}
     except Exception as error:

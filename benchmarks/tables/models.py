@@ -36,7 +36,6 @@ from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
-    MaxAbsScaler,
     OneHotEncoder,
     StandardScaler,
 )
@@ -105,13 +104,12 @@ def prepared(case, *, scale=True):
     """Numbers only: gaps filled, categories one-hot, then scaled.
 
     Frames: the median fills a gap and a column says where gaps were; 0/1 columns stay
-    as they are. Sparse X stays sparse and is divided by each column's largest value.
+    as they are. Sparse X, which holds counts of words, stays sparse and is not scaled:
+    to divide by each column's largest value took 4 to 8 points of accuracy on PCMAC
+    from logistic regression, SVM, kNN and MLP (five folds), which would favour us.
     """
     if case.kind == "sparse":
-        return make_pipeline(
-            FunctionTransformer(float_cells, accept_sparse=True),
-            MaxAbsScaler() if scale else "passthrough",
-        )
+        return FunctionTransformer(float_cells, accept_sparse=True)
     scaler = StandardScaler() if scale else "passthrough"
     if case.kind == "array":
         return make_pipeline(FunctionTransformer(floats), scaler)

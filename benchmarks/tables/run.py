@@ -39,6 +39,7 @@ COLUMNS = (
     *("cofire", "commit", "date", "machine"),
 )
 SLOW, FAILED, NOT_HERE = "too slow", "failed", "not available"
+NO_TABLE = "no table"
 
 
 # --- the file ------------------------------------------------------------------------
@@ -121,12 +122,13 @@ def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30):
     waiting, running = list(jobs), []
     packages = {name for job in waiting for name in PACKAGES.get(job.model, ())}
     processes = context(sorted(packages))
-    given_up = {}  # a place or a model: the status
+    given_up = {}  # a model, a table or a place: the status
     try:
         while waiting or running:
             while waiting and len(running) < n_jobs:
                 job = waiting.pop(0)
-                known = given_up.get(job.model) or given_up.get(_place(job.key))
+                places = (job.model, job.table, _place(job.key))
+                known = next((given_up[p] for p in places if p in given_up), None)
                 if known:
                     done(job, {"status": known})
                 else:
@@ -141,6 +143,8 @@ def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30):
                 running.remove(each)
                 if row["status"] == SLOW:
                     given_up[_place(each.job.key)] = SLOW
+                elif row["status"].startswith(NO_TABLE):
+                    given_up[each.job.table] = row["status"]
                 elif row["status"].startswith(NOT_HERE):
                     given_up[each.job.model] = row["status"]
                 done(each.job, row)
@@ -427,7 +431,12 @@ def run_into_file(jobs, tables, out, args, rows=None, facts=None):
     file = ResultFile(out)
     clock = Clock(jobs, {n: cells_of(t) for n, t in tables.items()}, args)
 
+    missing = {}
+
     def done(job, row):
+        if row["status"].startswith(NO_TABLE):  # no row: it is run next time
+            missing[job.table] = row["status"]
+            return clock.done(job, 0.0)
         table = tables[job.table]
         of_table = {"task": table.task, "half": table.half}
         size = {"rows": table.rows, "features": table.features}
@@ -451,6 +460,8 @@ def run_into_file(jobs, tables, out, args, rows=None, facts=None):
         return False
     finally:
         file.close()
+    if missing:
+        raise SystemExit("\n".join(f"{name}: {why}" for name, why in missing.items()))
     return True
 
 

@@ -26,10 +26,13 @@ TABLES = {t.name: t for t in [
     _table("large", "classes", "choosing", 90),
     _table("little", "classes", "choosing", 60),
     _table("curve", "numbers", "choosing", 70),
+    _table("lost", "classes", "choosing", 9),
     _table("secret", "classes", "proving", 60),
 ]}
 
 def load(name):
+    if name == "lost":
+        raise FileNotFoundError("lost.npz does not exist")
     z = np.random.default_rng(0).normal(size=(TABLES[name].rows, 3))
     return z, 2 * z[:, 0] if name == "curve" else np.where(z[:, 0] > 0, "b", "a")
 """
@@ -99,7 +102,8 @@ def command(out, *more, half="choosing", models=("logistic", "knn")):
 
 def test_a_run_writes_a_row_per_fit_and_does_not_run_it_twice(tables, tmp_path, capsys):
     out = tmp_path / "rows.csv"
-    assert tables.run.main(command(out)) == 0
+    there = ("--tables", "little", "curve", "large")
+    assert tables.run.main(command(out, *there)) == 0
     rows = rows_of(out)
     assert len(rows) == 3 * 2 * 2
     assert {row["status"] for row in rows} == {"ok"}
@@ -115,7 +119,7 @@ def test_a_run_writes_a_row_per_fit_and_does_not_run_it_twice(tables, tmp_path, 
 
     before = out.read_bytes()
     capsys.readouterr()
-    assert tables.run.main(command(out)) == 0
+    assert tables.run.main(command(out, *there)) == 0
     assert out.read_bytes() == before
     assert "0 fits to run" in capsys.readouterr().out
 
@@ -177,6 +181,13 @@ def test_runs_of_the_proving_half_give_a_reason_and_are_written_down(tables, tmp
     )
     assert len(rows_of(tables.run.PROVING_LOG)) == 1  # nothing was left to run
     assert {row["table"] for row in rows_of(out)} == {"secret"}
+
+
+def test_a_table_that_cannot_be_read_is_no_failure_of_a_model(tables, tmp_path):
+    out = tmp_path / "rows.csv"
+    with pytest.raises(SystemExit, match="lost: no table: lost.npz does not exist"):
+        tables.run.main(command(out, "--tables", "lost", "little"))
+    assert {row["table"] for row in rows_of(out)} == {"little"}
 
 
 # --- limits ---------------------------------------------------------------------------
