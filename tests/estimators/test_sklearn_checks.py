@@ -45,7 +45,6 @@ def test_raw_features(estimator, check):
     run(check, estimator)
 
 
-@pytest.mark.slow
 @parametrize_with_checks([SparseMLPClassifier(), SparseMLPRegressor()])
 def test_plain_defaults(estimator, check):
     run(check, estimator)

@@ -35,8 +35,9 @@ def failure(progress: Progress, data: TrainingData, settings: Settings) -> str |
 
 def _predicts_one_class(progress: Progress, data: TrainingData) -> bool:
     ids = data.row_ids[:: max(1, len(data.row_ids) // _ROWS)]
-    classes, counts = np.unique(data.targets[ids], return_counts=True)
-    if len(classes) < 2 or counts.max() > _MOST * counts.sum():
+    weight = None if data.sample_weight is None else data.sample_weight[ids]
+    of_class = np.bincount(data.targets[ids], weight)
+    if of_class.max() > _MOST * of_class.sum():
         return False
     assert data.outputs is not None  # every estimator has them
     outputs = data.outputs(progress.network, ids)
