@@ -53,8 +53,8 @@ def train_epoch(
     output, else float32 (n_rows, n_out). With `augmentation` the rows, floats or bytes,
     are changed by random numbers of (`seed`, pass, row); bytes are moved, then scaled
     by the feature they were moved to. Then each value is set to 0 with the probability
-    `input_dropout`, by random numbers of (`seed`, pass, row, feature), and the
-    others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
+    `input_dropout`, by random numbers of (`seed`, pass, row) and of (`seed`, `epoch`,
+    feature), and the others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
     fraction of a class number that all classes get evenly; a sigmoid's target is moved
     by this fraction towards 1/2.
     The same bits come out for any `n_threads`. If the loss, a weight, or an output of
