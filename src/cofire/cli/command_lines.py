@@ -35,4 +35,9 @@ def _words(option: str, value: Any) -> Iterator[str]:
     yield option
     if value is not True:
         many = isinstance(value, list | tuple)
-        yield from (str(one) for one in (value if many else [value]))
+        yield from map(_text, value if many else [value])
+
+
+def _text(value: Any) -> str:
+    short = isinstance(value, float) and float(f"{value:g}") == value
+    return f"{value:g}" if short else str(value)  # 2.0 becomes 2

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cofire.cli.command_lines import command_line, file_options_given
 from cofire.cli.inputs import errors_in_words, is_named, tell
 from cofire.cli.options import (
     AsJson,
+    Baselines,
     Categorical,
     Data,
     Decimal,
@@ -33,11 +35,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from cofire.lab.experiments import Result, Run
+    from cofire.lab.experiments.compare import Standing
     from cofire.lab.experiments.run_data import RunData
     from cofire.lab.table import Table
 
-METHODS = ["ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
-EPSILON = 5.0
+METHODS = ["cofire", "ctre_sim", "ctre_seq", "set", "rigl", "static", "dense"]
 
 
 def compare(
@@ -46,14 +48,19 @@ def compare(
         list[str], typer.Option(help="Methods, as `cofire train --help` names them.")
     ] = METHODS,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method.")] = 5,
+    baselines: Baselines = True,
     hidden: Annotated[
-        int, typer.Option(min=1, help="Neurons in each of three hidden layers.")
-    ] = 200,
+        int | None,
+        typer.Option(min=1, help="Neurons in each of two hidden layers. [200]"),
+    ] = None,
     epsilon: Annotated[
-        float | None, typer.Option(help=f"Connections: see `train`. [{EPSILON:g}]")
+        float | None, typer.Option(help="Connections: see `train`.")
     ] = None,
     density: Density = None,
-    epochs: Annotated[int, typer.Option(min=2, help="Epochs of each run.")] = 100,
+    epochs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Passes over the rows. [by their number]"),
+    ] = None,
     target: Target = None,
     samples: Samples = None,
     task: Task = "auto",
@@ -78,6 +85,9 @@ def compare(
 ) -> None:
     """Train several methods on the same rows; say which is best, and how surely.
 
+    All methods train as `cofire train --method NAME` does. Logistic regression (or
+    ridge regression), a random forest and gradient boosting get the same rows.
+
     Runs are kept in OUT/runs.sqlite: the same command resumes where it stopped, and
     more seeds or methods add to what is there. The files of the table and the page are
     named after the data and, if given, the target: OUT/compare-my-label.md and so on.
@@ -101,7 +111,8 @@ def compare(
 def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], RunData]":
     """Return the runs, and their rows: a file that cannot be read is reported now."""
     from cofire import SparseMLPClassifier
-    from cofire.lab.experiments.compare import comparison_runs, with_target
+    from cofire.lab.experiments.baselines import baselines_of
+    from cofire.lab.experiments.compare import HIDDEN, comparison_runs, with_target
     from cofire.lab.experiments.run_data import load_run_data
 
     is_named(given["data"])
@@ -110,18 +121,19 @@ def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], RunData]":
     test = given["test"]
     files = replace(file_options(given), test=None if test is None else test.resolve())
     more = parsed_options(given["option"] or [], SparseMLPClassifier())
-    runs = comparison_runs(
-        given["data"],
-        files,
-        given["methods"],
-        given["seeds"],
-        hidden=given["hidden"],
-        epsilon=EPSILON if epsilon is None and density is None else epsilon,
-        epochs=given["epochs"],
-        more=more if density is None else {**more, "density": density},
-        task=given["task"],
-    )
+    how: dict[str, Any] = {
+        "hidden": given["hidden"] or HIDDEN,
+        "epsilon": epsilon,
+        "epochs": given["epochs"],
+        "more": more if density is None else {**more, "density": density},
+        "task": given["task"],
+    }
+    about = given["data"], files
+    runs = comparison_runs(*about, given["methods"], given["seeds"], **how)
     parts = load_run_data(runs[0])
+    if given["baselines"]:
+        names = baselines_of(parts.task)
+        runs += comparison_runs(*about, names, given["seeds"], **how)
     return [with_target(run, parts.target) for run in runs], parts
 
 
@@ -176,12 +188,13 @@ def _write(
     table = comparison_table(results, about, parts.task, stem)
     files = _write_files(given["out"], stem, results, table)
     if given["as_json"]:
-        figures = _figures(results, parts.task, parts.target)
+        figures = _figures(results, parts, given)
         print(json.dumps(figures | {"files": [str(path) for path in files]}))
         return
     console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
     for path in files:
         console.print(f"  {path}", soft_wrap=True)
+    console.print(_conclusion(results, given), soft_wrap=True, markup=False)
 
 
 def _write_files(
@@ -196,13 +209,73 @@ def _write_files(
     return [*written, page]
 
 
-def _figures(results: "list[Result]", task: str, target: str | None) -> dict[str, Any]:
+def _figures(
+    results: "list[Result]", parts: "RunData", given: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the table for programs: numbers, with fractions instead of per cent."""
-    from cofire.lab.experiments.compare import standings
+    from cofire.lab.experiments.compare import not_surely_worse, standings
 
+    found = standings(results)
     return {
-        "target": target,
-        "task": task,
-        "score": "accuracy" if task == "classification" else "R^2",
-        "methods": [asdict(one) for one in standings(results)],
+        "target": parts.target,
+        "task": parts.task,
+        "score": "accuracy" if parts.task == "classification" else "R^2",
+        "methods": [asdict(one) for one in found],
+        "best": found[0].method,
+        "not_surely_worse": not_surely_worse(found),
+        "train": _training(found, results, given),
     }
+
+
+def _training(
+    found: "list[Standing]", results: "list[Result]", given: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return how to train the best method and, if that is a baseline, our best one."""
+    from cofire.lab.names import BASELINES
+
+    ours = [one.method for one in found if one.method not in BASELINES][:1]
+    models = {result.run.method: result.notes.get("model") for result in results}
+    return {
+        method: models[method] or _command(method, given)
+        for method in dict.fromkeys([found[0].method, *ours])
+    }
+
+
+def _command(method: str, given: Mapping[str, Any]) -> str:
+    """Return the command that trains a method; its seed is that of the first run."""
+    from cofire.lab.names import is_full
+
+    hidden, full = given["hidden"], is_full(method)
+    return command_line(
+        "train",
+        given["data"],
+        {
+            **file_options_given(given),
+            "method": None if method == METHODS[0] else method,
+            "hidden": None if hidden is None else [hidden, hidden],
+            "epsilon": None if full else given["epsilon"],
+            "density": None if full else given["density"],
+            "epochs": given["epochs"],
+            "option": given["option"],
+        },
+    )
+
+
+def _conclusion(results: "list[Result]", given: Mapping[str, Any]) -> str:
+    """Say which method is best, what the seeds do not settle, and how to train it."""
+    from cofire.lab.experiments.compare import not_surely_worse, standings
+    from cofire.lab.names import BASELINES, method_name
+
+    found = standings(results)
+    best, *ours = _training(found, results, given).items()
+    lines = ["", f"Best on these rows: {method_name(best[0])}."]
+    close = [method_name(method) for method in not_surely_worse(found)]
+    if close:
+        lines.append(f"Not surely worse: {', '.join(close)}.")
+    if best[0] in BASELINES:
+        lines.append(f"It is a model of scikit-learn: {best[1]}")
+        lines += [f"Of cofire's methods the best is {method_name(m)}:" for m, _ in ours]
+        lines += [f"  {command}" for _, command in ours]
+    else:
+        lines += ["To train it:", f"  {best[1]}"]
+    return "\n".join(lines)

@@ -87,12 +87,16 @@ def _lack(made: "Made", name: str) -> list[str]:
 
 
 def _finished(store: "Store") -> dict[int, set["Run"]]:
-    """Return the finished runs by number of epochs, in descending order."""
+    """Return the finished runs by number of epochs, in descending order.
+
+    Those without a number are none of the paper's.
+    """
     from cofire.lab.experiments.store import run_of
 
     found: dict[int, set[Run]] = {}
     for run in sorted(map(run_of, store.rows(status="done")), key=lambda r: -r.epochs):
-        found.setdefault(run.epochs, set()).add(run)
+        if run.epochs:
+            found.setdefault(run.epochs, set()).add(run)
     return found
 
 

@@ -2,23 +2,32 @@
 
 import json
 import re
+import shlex
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from typer.testing import CliRunner
 
+from cofire import SparseMLPClassifier
 from cofire.cli import app
+from cofire.cli.compare import METHODS
 from cofire.cli.lists import spread_lists
 from cofire.data.preprocessing.training_rows import FileOptions
 from cofire.lab.experiments import Result, Run, Store
 from cofire.lab.experiments.compare import (
+    HIDDEN,
     comparison_runs,
     comparison_table,
+    not_surely_worse,
+    standings,
     with_target,
 )
+from cofire.lab.experiments.grid import n_hidden_layers
 from cofire.lab.experiments.labels import run_label
 from cofire.lab.experiments.run_data import load_run_data
+from cofire.lab.names import method_name
 from helpers.needs import needs_package
 
 needs_package("pandas", "pip install cofire[data]")
@@ -65,12 +74,19 @@ def test_methods_share_the_rows_of_a_seed_and_seeds_do_not(words_csv):
     assert np.array_equal(parts[0].X_test, parts[1].X_test)
     assert not np.array_equal(parts[0].X_test, parts[2].X_test)
     for own in parts:
-        assert (len(own.y), len(own.y_val), len(own.y_test)) == (86, 10, 24)
+        assert own.X_val is own.y_val is None  # the default recipe needs none
+        assert (len(own.y), len(own.y_test)) == (96, 24)
+    baseline = load_run_data(runs_of(words_csv, ["random_forest"])[0])
+    assert np.array_equal(baseline.X, parts[0].X)
+    assert np.array_equal(baseline.X_test, parts[0].X_test)
 
 
-def test_the_three_parts_of_a_file_have_no_row_in_common(words_csv):
-    parts = load_run_data(runs_of(words_csv)[0])
-    rows = [tuple(row) for X in (parts.X, parts.X_val, parts.X_test) for row in X]
+@pytest.mark.parametrize("profile", ["default", "masked"])
+def test_the_parts_of_a_file_have_no_row_in_common(words_csv, profile):
+    parts = load_run_data(replace(runs_of(words_csv)[0], profile=profile))
+    given = [X for X in (parts.X, parts.X_val, parts.X_test) if X is not None]
+    assert len(given) == (2 if profile == "default" else 3)
+    rows = [tuple(row) for X in given for row in X]
     assert len(set(rows)) == len(rows) == 120
 
 
@@ -143,9 +159,10 @@ def invoke(*arguments):
     return CliRunner().invoke(app, spread_lists(map(str, arguments)))
 
 
-def compare(path, out, *more):
+def compare(path, out, *more, baselines=False):
     sizes = ("--hidden", 12, "--epsilon", 2, "--epochs", 3, "--jobs", 1)
-    return invoke("compare", path, *sizes, "--out", out, *more)
+    which = "--baselines" if baselines else "--no-baselines"
+    return invoke("compare", path, *sizes, "--out", out, which, *more)
 
 
 def test_the_command_writes_a_table_and_a_page_and_goes_on(words_csv, tmp_path):
@@ -235,6 +252,109 @@ def test_the_label_of_a_run_tells_it_from_others(words_csv):
         "words.csv set n=12 seed 0, 4 epochs, target label, drop noise x, "
         "scale minmax, density 0.5"
     )
+
+
+# ---- baselines, and what to do next --------------------------------------------------
+
+
+def train_again(command):
+    """Run a command that was printed; return its figures."""
+    program, *arguments = shlex.split(command)
+    assert program == "cofire"
+    done = invoke(*arguments, "--json", "--no-baselines")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def score_of(out, method, seed=0):
+    with Store(out / "runs.sqlite") as store:
+        (found,) = store.results(method=method, seed=seed)
+    return found.score
+
+
+def test_baselines_are_trained_on_the_same_rows(words_csv, tmp_path, no_plotly):
+    out = tmp_path / "out"
+    only = "--methods", "cofire", "--seeds", 2, "--json"
+    done = compare(words_csv, out, *only, baselines=True)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    found = {one["method"]: one for one in told["methods"]}
+    assert sorted(found) == [
+        *("cofire", "gradient_boosting", "logistic_regression", "random_forest")
+    ]
+    assert found["cofire"]["connections"] > 0
+    for name in ("gradient_boosting", "logistic_regression", "random_forest"):
+        one = found[name]
+        assert one["connections"] is one["density"] is None and one["seeds"] == 2
+    rows = load_run_data(runs_of(words_csv, ["cofire"])[1])
+    model = RandomForestClassifier(500, random_state=1).fit(rows.X, rows.y)
+    assert score_of(out, "random_forest", 1) == model.score(rows.X_test, rows.y_test)
+    text = (out / "compare-words.md").read_text("utf-8")
+    assert "Random forest: sklearn.ensemble.RandomForestClassifier" in text
+    # What is there is there: without baselines, and with other settings of a network.
+    assert compare(words_csv, out, "--methods", "set", "--seeds", 2).exit_code == 0
+    more = compare(words_csv, out, *only, "--epochs", 4, baselines=True)
+    assert "8 of 8 runs done" in more.output and more.exit_code == 0
+    with Store(out / "runs.sqlite") as store:
+        assert len(store.rows(profile="scikit-learn")) == 6
+
+
+def test_numbers_have_ridge_regression(tmp_path, no_plotly):
+    X = np.random.default_rng(1).normal(size=(90, 3))
+    path = tmp_path / "sum.csv"
+    table = np.column_stack([X, X @ [1.0, 2.0, 3.0]])
+    np.savetxt(path, table, delimiter=",", header="a,b,c,sum", comments="")
+    only = "--methods", "static", "--seeds", 1
+    done = compare(path, tmp_path / "out", *only, baselines=True)
+    assert done.exit_code == 0, done.output
+    assert "Best on these rows: Ridge regression." in done.output
+    assert "It is a model of scikit-learn: " in done.output
+    assert "RidgeCV(" in done.output.split("Best on these rows")[1]
+    last = done.output.strip().splitlines()[-2:]
+    assert last[0] == "Of cofire's methods the best is Static:"
+    trained = train_again(f"{last[1]} --out {tmp_path / 'm.cofire'}")
+    assert trained["test_score"] == score_of(tmp_path / "out", "static")
+
+
+@pytest.mark.parametrize(
+    ("settings", "method"),
+    [
+        ((), "cofire"),
+        (("--hidden", 30, "--epsilon", 2.5, "--epochs", 6, "--drop", "noise"), "set"),
+        (("--density", 0.4, "--option", "momentum=0.5", "n_networks=2"), "ctre_seq"),
+        (("--density", 0.4, "--scale", "minmax", "--target", "label"), "dense"),
+    ],
+)
+def test_the_last_line_trains_the_very_model(
+    words_csv, tmp_path, no_plotly, settings, method, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my data").mkdir()
+    path = words_csv.rename(tmp_path / "my data" / "words.csv")
+    out, only = tmp_path / "out", ("--methods", method, "--seeds", 1, "--jobs", 1)
+    more = ("--no-baselines", "--out", out)
+    done = invoke("compare", path.relative_to(tmp_path), *settings, *only, *more)
+    assert done.exit_code == 0, done.output
+    assert f"Best on these rows: {method_name(method)}.\nTo train it:" in done.output
+    command = done.output.strip().splitlines()[-1].strip()
+    assert command.startswith("cofire train 'my data/words.csv'")
+    assert train_again(command)["test_score"] == score_of(out, method)
+
+
+def test_what_the_seeds_do_not_settle_is_said(words_csv, tmp_path, no_plotly):
+    only = "--methods", "set", "static", "--seeds", 2
+    said = compare(words_csv, tmp_path / "out", *only).output
+    assert re.search(r"Not surely worse: (SET|Static)\.", said)
+    sure = [result("set", s, 0.50 + 0.01 * s) for s in range(6)]
+    sure += [result("ctre_sim", s, 0.80 + 0.01 * s) for s in range(6)]
+    assert not_surely_worse(standings(sure)) == []
+    assert not_surely_worse(standings(sure[:2] + sure[6:8])) == ["set"]
+
+
+def test_the_default_methods_begin_with_the_default(words_csv):
+    assert METHODS[0] == SparseMLPClassifier().method
+    assert HIDDEN == SparseMLPClassifier().hidden_layer_sizes[0]
+    assert n_hidden_layers("default") == len(SparseMLPClassifier().hidden_layer_sizes)
 
 
 # ---- what is kept, and under which name ----------------------------------------------
@@ -342,7 +462,7 @@ def test_columns_are_left_out_and_densities_kept(words_csv, tmp_path, no_plotly)
         *("compare", words_csv, "--hidden", 12, "--epochs", 3, "--jobs", 1, "--json"),
         *("--density", 0.3, "--drop", "noise", "--categorical", "y", "--seeds", 1),
         *("--task", "classification", "--methods", "set", "dense"),
-        *("--out", tmp_path / "out"),
+        *("--out", tmp_path / "out", "--no-baselines"),
     )
     assert done.exit_code == 0, done.output
     told = {one["method"]: one for one in json.loads(done.stdout)["methods"]}

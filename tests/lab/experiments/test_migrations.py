@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 import cofire
-from cofire.lab.experiments import Store, StoreError, migrations
+from cofire.lab.experiments import Run, Store, StoreError, migrations
+from cofire.lab.experiments.store import run_of
 from helpers.run_cases import outcome, runs
 
 FIRST = (Path(__file__).parent / "store_v1.sql").read_text()
@@ -62,13 +63,36 @@ def newer(monkeypatch):
 
 
 def test_a_store_of_before_migrations_is_read_as_it_is(path):
-    before = content(path)
+    _, before = content(path)
     with Store(path) as store:
         assert list(store.counts().values()) == [1, 1, 1, 1]
         (found,) = store.results()
         assert found.run == runs(1, epochs=4)[0] and found.score == 0.75
         assert found.curves["test_score"].tolist() == [0.25, 0.5, 0.75, 0.625]
-    assert content(path) == before
+    version, after = content(path)
+    assert after == before and version == migrations.latest_version()
+
+
+def test_the_default_of_version_0_1_gets_a_name_of_its_own(path):
+    database = sqlite3.connect(path)
+    database.execute(
+        "UPDATE runs SET profile = 'default', key = replace(key, 'masked', 'default'), "
+        "data = 'default' WHERE seed < 2"
+    )
+    database.execute(
+        "UPDATE runs SET key = replace(key, 'madelon', 'default') WHERE seed < 2"
+    )
+    database.commit()
+    database.close()
+    with Store(path) as store:
+        rows = store.rows()
+        named = [row["profile"] for row in rows]
+        assert named == ["defaults_0_1", "defaults_0_1", "masked", "masked"]
+        assert [run_of(row).key for row in rows[:2]] == [row["key"] for row in rows[:2]]
+        assert store.results()[0].run.data == "default"
+        new = Run("madelon", "set", 100, 1.0, 0, "default", 4)
+        store.add([new])
+        assert store.claim(new)  # it is not taken for the one that is done
 
 
 def test_the_first_version_is_that_of_before_migrations(path, tmp_path, monkeypatch):
@@ -107,10 +131,11 @@ def test_a_new_store_is_like_one_that_was_brought_up_to_date(path, tmp_path, new
 
 def test_a_newer_store_is_refused_and_stays_as_it_is(path, monkeypatch):
     database = sqlite3.connect(path)
-    database.execute("PRAGMA user_version = 2")
+    latest = migrations.latest_version()
+    database.execute(f"PRAGMA user_version = {latest + 1}")
     database.close()
     before = content(path)
-    words = r"newer cofire \(schema 2, this one knows 1\): please update"
+    words = rf"newer cofire \(schema {latest + 1}, this one knows {latest}\): please"
     with pytest.raises(StoreError, match=words):
         Store(path)
     assert content(path) == before

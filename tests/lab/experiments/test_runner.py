@@ -12,18 +12,23 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+import scipy.sparse
 
 from cofire import SparseMLPClassifier, engine, profiles
 from cofire.callbacks import Monitor
 from cofire.core.machine import available_cores
 from cofire.data import paper_parts
+from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
 from cofire.estimators.recipe import Recipe
-from cofire.lab.experiments import Outcome, Run, Store
+from cofire.lab import names
+from cofire.lab.experiments import Outcome, Run, Store, baselines
 from cofire.lab.experiments import runner as module
+from cofire.lab.experiments.baselines import BASELINES, baselines_of
 from cofire.lab.experiments.exchange import read_runs
 from cofire.lab.experiments.execute import execute, parameters
 from cofire.lab.experiments.runner import fill_cores, run_all
 from cofire.lab.experiments.store import run_of
+from cofire.methods import METHODS
 from helpers import processes, run_cases
 from helpers.run_cases import executed, of_seed, outcome, runs, wait_until
 
@@ -431,6 +436,87 @@ def test_a_run_is_what_one_would_do_by_hand():
     assert found.notes["rows"] == [1800, 200, 600]
 
 
+def test_a_run_of_the_default_profile_is_what_train_does():
+    run = Run.of(
+        data="madelon",
+        method="set",
+        hidden=20,
+        seed=3,
+        profile="default",
+        epochs=0,
+        options={"n_networks": 2},
+    )
+    found = execute(run)
+    rows = TrainingRows.of_catalogue("madelon", FileOptions())
+    model = SparseMLPClassifier((20, 20), method="set", n_networks=2, random_state=3)
+    model.fit(rows.X, rows.y)
+    assert found.score == model.score(rows.X_test, rows.y_test)
+    assert (
+        found.connections
+        == model.n_connections_
+        == 2 * found.curves["inputs"].sum()
+        + 2 * sum(layer.nnz for layer in model.network_.layers[1:])
+    )
+    assert found.notes["rows"] == [2000, 0, 600] and found.notes["networks"] == 2
+    assert found.validation_score is None and found.best_epoch == model.n_iter_
+    assert "validation_score" not in found.curves
+    # Of the first network: as many rows per epoch as the recipe has steps.
+    steps = 100 * 64
+    assert found.notes["rows_an_epoch"] == steps
+    least = 3 * steps * model.network_.n_connections
+    assert found.curves["multiply_adds"][0] == pytest.approx(least)
+    assert len(found.curves["test_score"]) == model.n_iter_
+    with pytest.raises(ValueError, match="split=1"):
+        execute(replace(run, split=1))
+
+
+@pytest.mark.parametrize("name", ["logistic_regression", "gradient_boosting"])
+def test_a_baseline_is_a_run_too(name, store):
+    run = Run.of(data="madelon", method=name, seed=1)
+    assert (run.hidden, run.epochs, run.profile) == (0, 0, "scikit-learn")
+    assert Run.of(data="madelon", method=name, seed=1, hidden=9, epsilon=3) == run
+    run_all([run], store, n_cores=1)
+    (found,) = store.results()
+    rows = TrainingRows.of_catalogue("madelon", FileOptions())
+    model = BASELINES[name].fit(rows.X, rows.y, "classification", seed=1)
+    assert found.score == model.score(rows.X_test, rows.y_test)
+    assert (found.connections, found.best_epoch) == (0, 0) and found.seconds > 0
+    assert found.curves == {} and found.validation_score is None
+    assert found.notes["rows"] == [2000, 0, 600]
+
+
+def test_the_names_of_the_baselines_have_titles():
+    assert BASELINES.keys() == names.BASELINES.keys()
+    assert not BASELINES.keys() & set(METHODS)
+    for task in ("classification", "regression"):
+        assert len(baselines_of(task)) == 3
+
+
+def test_a_baseline_says_which_model_it_is():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    targets = {"classification": X[:, 0] > 0, "regression": X[:, 0]}
+    for task, y in targets.items():
+        for name in baselines_of(task):
+            baseline = BASELINES[name]
+            model = baseline.make(X, 2 if task == "classification" else 0, 0, 1)
+            last = getattr(model, "steps", [("", model)])[-1][1]
+            assert type(last).__name__ in baseline.python[task]
+            assert baseline.fit(X, y, task).score(X, y) > 0.5
+
+
+def test_sparse_rows_are_made_dense_only_if_they_are_few(monkeypatch):
+    X = scipy.sparse.random_array((60, 5), density=0.5, format="csr", rng=0)
+    y = np.asarray(X[:, [0]].sum(axis=1)).ravel() > 0
+    for name in baselines_of("classification"):
+        baseline = BASELINES[name]
+        model = baseline.fit(X, y, "classification")
+        assert model.score(baseline.rows(X), y) > 0.5
+    monkeypatch.setattr(baselines, "MOST_BYTES", 100)
+    with pytest.raises(MemoryError, match="HistGradientBoosting"):
+        BASELINES["gradient_boosting"].fit(X, y, "classification")
+    BASELINES["random_forest"].fit(X, y, "classification")
+
+
 def test_without_restore_best_a_run_has_the_score_of_its_last_epoch():
     run = replace(RUN, epochs=12)
     kept = execute(run)
@@ -512,7 +598,7 @@ def test_the_profile_and_the_run_say_how_it_is_trained():
     found = settings()
     own = {"method": "set", "max_iter": 7, "random_state": 5, "epsilon": 1.0}
     assert found == profiles.MASKED | own | {"hidden_layer_sizes": (9, 9, 9)}
-    assert settings("default") == own | {"hidden_layer_sizes": (9, 9, 9)}
+    assert settings("default") == own | {"hidden_layer_sizes": (9, 9)}
     assert settings("sparse")["method_options"]["drop_rule"] == "signed"
 
 

@@ -450,6 +450,20 @@ def test_csv_brings_back_all_but_curves(filled, tmp_path):
     )
 
 
+def test_what_version_0_1_called_the_default_is_imported_as_that(filled, tmp_path):
+    old, new = (
+        Run("madelon", "set", 100, 1.0, seed, profile="default") for seed in (0, 1)
+    )
+    for run, notes in ((old, {}), (new, {"networks": 1})):
+        filled.add([run])
+        filled.claim(run)
+        filled.finish(run, outcome(0.5, notes=notes), {})
+    export_runs(filled, tmp_path / "runs.csv")
+    found = {row["seed"]: row for row in read_runs(tmp_path / "runs.csv")[-2:]}
+    assert found[0]["profile"] == "defaults_0_1"
+    assert found[1]["profile"] == "default"
+
+
 def test_curves_are_exported_a_line_an_epoch(filled, tmp_path):
     assert export_runs(filled, tmp_path / "curves.csv", curves=True) == 3 * 4
     header, first, *_ = (tmp_path / "curves.csv").read_text("utf-8").splitlines()

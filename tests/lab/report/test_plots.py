@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from cofire.lab import names
+from cofire.lab.report import look
 from cofire.lab.report.look import STROKES, in_order, stroke_of
 from cofire.lab.report.rank_diagram import groups_within
 from cofire.methods import METHODS
@@ -180,7 +182,10 @@ def test_every_method_has_a_stroke_of_its_own():
     assert list(STROKES) == [name for name in METHODS if name in STROKES]
     assert len({stroke.colour for stroke in STROKES.values()}) == len(STROKES)
     assert stroke_of("somebody's") == stroke_of("somebody's")
-    for stroke in STROKES.values():  # dark enough for white paper
+    assert look.BASELINES.keys() == names.BASELINES.keys()
+    ours = {stroke.colour for stroke in STROKES.values()}
+    assert not ours & {stroke.colour for stroke in look.BASELINES.values()}
+    for stroke in (STROKES | look.BASELINES).values():  # dark enough for white paper
         light = np.dot([0.2126, 0.7152, 0.0722], np.power(to_rgb(stroke.colour), 2.2))
         assert 1.05 / (light + 0.05) > 2.2, stroke
 

@@ -165,6 +165,15 @@ def test_curves_are_means_of_what_validation_chose():
     assert curves["x"]["multiply_adds"][-1] == pytest.approx(np.mean(spent), rel=1e-3)
 
 
+def test_without_validation_rows_a_curve_is_that_of_the_test_rows():
+    (run,) = campaign(("madelon",), ("set",), (100,), seeds=1, epochs=6)
+    curves = {k: v for k, v in run.curves.items() if k != "validation_score"}
+    none = {**curves, "validation_score": np.full(6, np.nan, np.float32)}
+    for own in (curves, none):
+        found = cell_curves([dataclasses.replace(run, curves=own)])["y"]
+        assert found["selected"] == found["test"]
+
+
 def test_a_seed_that_ended_early_keeps_its_last_value():
     long, short = small(seeds=2)[:2]
     short = dataclasses.replace(
@@ -246,6 +255,54 @@ def test_only_what_can_be_compared_is_compared(no_plotly):
         ["my.csv, target city", "SET", "40.0", seeds, "30.0", "+10.0 points"],
         ["my.csv, target label", "SET", "50.0", seeds, "–", "–"],
     ]
+
+
+def beside_baselines(seeds=2):
+    """Two networks of the default recipe, and two models of scikit-learn."""
+    found = []
+    for seed in range(seeds):
+        for method, score in (("cofire", 0.8), ("dense", 0.7)):
+            drawn = result(own_run(method=method, seed=seed))
+            own = {
+                "run": dataclasses.replace(drawn.run, epsilon=None, epochs=0),
+                "score": score,
+                "notes": drawn.notes | {"networks": 4},
+            }
+            found.append(dataclasses.replace(drawn, **own))
+        for method, score in (("random_forest", 0.9), ("gradient_boosting", 0.6)):
+            run = own_run(method=method, seed=seed)
+            own = {"connections": 0, "density": 0.0, "best_epoch": 0, "curves": {}}
+            own |= {"receipt": {}, "notes": {"task": "classification"}}
+            found.append(dataclasses.replace(found[0], run=run, score=score, **own))
+    return found
+
+
+def test_baselines_stand_beside_and_are_no_networks(no_plotly):
+    page = results_page(beside_baselines())
+    reader = Reader(page)
+    assert "8 runs of 2 methods and 2 models of scikit-learn on 1 data set" in (
+        reader.text
+    )
+    assert "each with two hidden layers" in reader.text
+    seeds = "epochs by recipe, default, a split a seed"
+    (best,) = [row for row in reader.rows if row[3:4] == [seeds]]
+    assert best[1:3] == ["cofire", "80.0 ± 0.0"]
+    assert best[7:] == [
+        *("70.0 ± 0.0", "+10.0 points"),
+        *("90.0 ± 0.0 Random forest", "-10.0 points"),
+    ]
+    (cell,) = [row for row in reader.rows if row[1:2] == ["Random forest"]]
+    assert cell[2:4] == ["–", "–"] and cell.count("–") == 5
+    data = script_data(page)
+    titles = [data["methods"][cell["method"]]["title"] for cell in data["cells"]]
+    assert titles == ["cofire", "Dense"]  # nothing to draw of the others
+    assert [cell["dense"] for cell in data["cells"]] == [False, True]
+    fields = data["runs"]["fields"]
+    rows = [dict(zip(fields, row, strict=True)) for row in data["runs"]["rows"]]
+    spent = {row["method"]: row["training_multiply_adds"] for row in rows}
+    known = [one.curves["multiply_adds"].sum() for one in beside_baselines()[:2]]
+    assert [spent[0], spent[1]] == pytest.approx([4 * n for n in known], rel=1e-3)
+    assert [spent[2], spent[3]] == [None, None]
 
 
 def test_r2_is_a_number_with_its_name(no_plotly):
@@ -498,6 +555,25 @@ def test_receipts_are_filtered_and_open(browser, address):
     assert complaints(browser) == []
 
 
+def test_the_receipt_of_a_baseline_has_no_network(browser, tmp_path):
+    path = tmp_path / "baselines.html"
+    write_results_page(path, beside_baselines(1))
+    open_page(browser, path.as_uri())
+    listed = browser.evaluate("document.getElementById('run-list').innerText")
+    assert listed.count("connections") == 2 and "n 0" not in listed
+    browser.evaluate(
+        "(() => { const f = document.getElementById('run-filter');"
+        "f.value = 'random forest'; f.dispatchEvent(new Event('input')); })()"
+    )
+    browser.wait_for("document.querySelectorAll('#run-list details').length === 1")
+    browser.click("#run-list summary")
+    browser.wait_for("document.querySelector('#run-list .receipt')")
+    text = browser.evaluate("document.querySelector('#run-list .receipt').innerText")
+    assert "90.0 %" in text and "scikit-learn" in text
+    assert "epoch" not in text and "dense twin" not in text
+    assert complaints(browser) == []
+
+
 AXIS = "document.getElementById('curve-chart')._fullLayout.yaxis.range"
 
 
@@ -536,5 +612,7 @@ def open_page_of_one(browser, address):
 def test_the_page_says_whose_scores_are_those_of_the_last_epoch():
     run = Run("madelon", "cofire", 100, 1.0, 0, profile="house")
     usual = dataclasses.replace(run, method="set", profile="masked")
-    assert "last epoch" in lead(by_cell([result(run), result(usual)]))
+    both = lead(by_cell([result(run), result(usual)]))
+    assert "validation rows chose (profile house: at the last epoch)" in both
     assert "last epoch" not in lead(by_cell([result(usual)]))
+    assert "accuracy, at the last epoch; test rows" in lead(by_cell([result(run)]))

@@ -109,17 +109,19 @@ def _by_task(text: str) -> dict[str, str]:
     }
 
 
+_PIPELINE = "sklearn.pipeline.make_pipeline(StandardScaler(), {})"
+
 GUESS = Baseline(_guess, _by_task("sklearn.dummy.Dummy*()"))
 """The most frequent class, or the mean: the score of a model that learnt nothing."""
 
 BASELINES = {
     "logistic_regression": Baseline(
         _logistic,
-        {"classification": "sklearn.linear_model.LogisticRegression(max_iter=1000)"},
+        {"classification": _PIPELINE.format("LogisticRegression(max_iter=1000)")},
     ),
     "ridge": Baseline(
         _ridge,
-        {"regression": "sklearn.linear_model.RidgeCV(alphas=np.logspace(-3, 5, 9))"},
+        {"regression": _PIPELINE.format("RidgeCV(numpy.logspace(-3, 5, 9))")},
     ),
     "random_forest": Baseline(
         _forest, _by_task("sklearn.ensemble.RandomForest*(n_estimators=500)")

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
@@ -11,18 +11,19 @@ from typing import Any
 from cofire.data import CATALOG
 from cofire.data.preprocessing.training_rows import FileOptions
 from cofire.lab.experiments.effect_sizes import Estimate, mean_difference
-from cofire.lab.experiments.grid import Run
+from cofire.lab.experiments.grid import Run, n_hidden_layers
 from cofire.lab.experiments.labels import own_file, subject
 from cofire.lab.experiments.ranks import signed_rank
 from cofire.lab.experiments.results import Result
 from cofire.lab.experiments.run_data import file_option
 from cofire.lab.experiments.statistics import holm
 from cofire.lab.experiments.store import Store, run_of
-from cofire.lab.names import data_name, is_full, method_name
+from cofire.lab.names import BASELINES, data_name, is_full, method_name
 from cofire.lab.table import MeanSpread, Table, Value, with_best_bold
 from cofire.persistence.values import canonical
 
 LEVEL = 0.05
+HIDDEN = 200  # neurons in each hidden layer of the default recipe
 
 
 def comparison_runs(
@@ -31,13 +32,17 @@ def comparison_runs(
     methods: Sequence[str],
     seeds: int,
     *,
-    hidden: int,
-    epsilon: float | None,
-    epochs: int,
-    more: Mapping[str, Any],
+    hidden: int = HIDDEN,
+    epsilon: float | None = None,
+    epochs: int | None = None,
+    more: Mapping[str, Any] | None = None,
     task: str = "auto",
 ) -> list[Run]:
-    """Return runs of all methods with the same seeds; a file is split by the seed."""
+    """Return runs of all methods with the same seeds; a file is split by the seed.
+
+    All train by the default recipe: it chooses epsilon and the epochs that are None.
+    Methods may be baselines, which take none of the settings.
+    """
     named = data in CATALOG
     path = data if named else str(Path(data).resolve())
     file = file_option(Path(path), options, task)
@@ -49,9 +54,9 @@ def comparison_runs(
             epsilon=epsilon,
             seed=seed,
             profile="default",
-            epochs=epochs,
+            epochs=epochs or 0,
             split=None if named else seed,
-            options={**_own_options(method, more), **file},
+            options={**_own_options(method, more or {}), **file},
         )
         for seed in range(seeds)
         for method in methods
@@ -60,6 +65,8 @@ def comparison_runs(
 
 def _own_options(method: str, more: Mapping[str, Any]) -> dict[str, Any]:
     """Leave out a density for methods that have every connection."""
+    if method in BASELINES:
+        return {}
     full = is_full(method)
     return {k: v for k, v in more.items() if not (full and k == "density")}
 
@@ -110,7 +117,8 @@ class Standing:
 
     mean and sd: of the test scores; sd is the population standard deviation, None for
     one seed. behind: the best score minus this one, paired by seed. p and p_holm: of
-    Wilcoxon's test, plain and corrected. connections, density, seconds: means.
+    Wilcoxon's test, plain and corrected. connections, density, seconds: means; a
+    baseline has no connections.
     """
 
     method: str
@@ -120,8 +128,8 @@ class Standing:
     behind: Estimate | None
     p: float | None
     p_holm: float | None
-    connections: float
-    density: float
+    connections: float | None
+    density: float | None
     seconds: float
 
 
@@ -141,6 +149,7 @@ def standings(results: Sequence[Result]) -> list[Standing]:
         rival = method != order[0] and len(shared) > 1
         test = signed_rank(a, b) if rival else None
         score = MeanSpread.of([result.score for result in own.values()])
+        network = method not in BASELINES
         found.append(
             Standing(
                 method,
@@ -150,13 +159,25 @@ def standings(results: Sequence[Result]) -> list[Standing]:
                 behind=mean_difference(a, b, paired=True) if rival else None,
                 p=test.p if test else None,
                 p_holm=None,
-                connections=fmean(r.connections for r in own.values()),
-                density=fmean(r.density for r in own.values()),
+                connections=_mean(r.connections for r in own.values() if network),
+                density=_mean(r.density for r in own.values() if network),
                 seconds=fmean(r.seconds for r in own.values()),
             )
         )
     corrected = holm([one.p for one in found])
     return [replace(one, p_holm=p) for one, p in zip(found, corrected, strict=True)]
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return fmean(known) if known else None
+
+
+def not_surely_worse(found: Sequence[Standing]) -> list[str]:
+    """Return the methods that these seeds do not tell from the best one."""
+    return [
+        one.method for one in found[1:] if one.p_holm is None or one.p_holm >= LEVEL
+    ]
 
 
 def seeds_needed(n_rivals: int, level: float = LEVEL) -> int:
@@ -195,8 +216,8 @@ def comparison_table(
             one.seeds,
             None if one.behind is None else str(_scaled(one.behind, unit)),
             one.p_holm,
-            round(one.connections),
-            100 * one.density,
+            None if one.connections is None else round(one.connections),
+            None if one.density is None else 100 * one.density,
             one.seconds,
         ]
         for one in found
@@ -209,11 +230,11 @@ def comparison_table(
             *("connections", "density %", "seconds a run"),
         ),
         rows,
-        f"Test {score.split()[0]} at the epoch that validated best, mean ± population "
-        "standard deviation over seeds; runs of one seed share their rows. Behind the "
-        "best: mean difference paired by seed, with a t interval of 95 %. p: "
-        "Wilcoxon's signed-rank test against the best, Holm-corrected; the best was "
-        f"chosen by these very runs. {_power(found)}{_settings(results)}",
+        f"Test {score.split()[0]}, mean ± population standard deviation over seeds. "
+        f"{_same_terms(results)} Behind the best: mean difference paired by seed, with "
+        "a t interval of 95 %. p: Wilcoxon's signed-rank test against the best, "
+        "Holm-corrected; the best was chosen by these very runs. "
+        f"{_power(found)}{_settings(results)}",
         digits_of={score: 1 if is_share else 3, "p, Holm": 4, "density %": 2},
     )
     return with_best_bold(table, [score])
@@ -251,9 +272,28 @@ def _power(found: Sequence[Standing]) -> str:
     return f"With {n} seeds and {rivals} p is {n_rivals * 2.0 ** (1 - n):.2g} or more. "
 
 
+def _same_terms(results: Sequence[Result]) -> str:
+    """Say what the methods share, and what the baselines are."""
+    said = (
+        "Runs of one seed share their rows: methods train on all that are not test "
+        "rows, by the recipe of cofire train."
+    )
+    models = {
+        method_name(result.run.method): result.notes.get("model", "")
+        for result in results
+        if result.run.method in BASELINES
+    }
+    named = "; ".join(f"{title}: {model}" for title, model in models.items())
+    return f"{said} Of scikit-learn, with fixed settings: {named}." if named else said
+
+
 def _settings(results: Sequence[Result]) -> str:
-    run = results[0].run
-    epsilons = {result.run.epsilon for result in results} - {None}
-    words = [f"{run.hidden} neurons in each of three hidden layers"]
-    words += [f"ε = {epsilon:g}" for epsilon in epsilons]
-    return f"{', '.join(words)}, {run.epochs} epochs."
+    """Say what the networks share, as far as it was not left to the recipe."""
+    runs = [result.run for result in results if result.run.method not in BASELINES]
+    if not runs:
+        return ""
+    layers = {2: "two", 3: "three"}[n_hidden_layers(runs[0].profile)]
+    words = [f"{runs[0].hidden} neurons in each of {layers} hidden layers"]
+    words += [f"ε = {epsilon:g}" for epsilon in {run.epsilon for run in runs} - {None}]
+    words += [f"{runs[0].epochs} epochs"] if runs[0].epochs else []
+    return f"{', '.join(words)}; connections: of all networks of a model."

@@ -105,7 +105,15 @@ def read_runs(file: Path) -> list[dict[str, Any]]:
         raise ValueError(
             f"{file} is not an export of runs: it lacks {', '.join(sorted(missing))}."
         )
-    return [_typed(row, f"{file}, line {number}") for number, row in lines]
+    typed = (_typed(row, f"{file}, line {number}") for number, row in lines)
+    return [_with_old_defaults_named(row) for row in typed]
+
+
+def _with_old_defaults_named(row: dict[str, Any]) -> dict[str, Any]:
+    """Rename what version 0.1 called the default, as the store's migration does."""
+    if row["profile"] != "default" or "networks" in json.loads(row["notes"] or "{}"):
+        return row
+    return row | {"profile": "defaults_0_1"}
 
 
 def take_over(store: Store, rows: list[dict[str, Any]]) -> tuple[int, int]:

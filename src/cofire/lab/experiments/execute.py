@@ -1,4 +1,4 @@
-"""One run: train, choose the epoch by validation, test, and return an outcome."""
+"""One run: train, choose the epoch by validation if there is any, and test."""
 
 import json
 import time
@@ -12,7 +12,9 @@ from cofire.callbacks import Callback, Monitor, RewiringStudy
 from cofire.data import CATALOG
 from cofire.engine.augmentation import Augmentation
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
-from cofire.lab.experiments.grid import PROFILES, Run, for_task
+from cofire.estimators.recipe import choose
+from cofire.lab.experiments.baselines import BASELINES
+from cofire.lab.experiments.grid import PROFILES, Run, for_task, n_hidden_layers
 from cofire.lab.experiments.removal import RemovalStudy
 from cofire.lab.experiments.results import Outcome
 from cofire.lab.experiments.run_data import RunData, load_run_data
@@ -43,6 +45,7 @@ def parameters(run: Run, task: str = "classification") -> dict[str, Any]:
     [0.5, 1.0, 500]
     """
     settings = for_task(PROFILES[run.profile], run.profile, task)
+    settings["hidden_layer_sizes"] = (run.hidden,) * n_hidden_layers(run.profile)
     for name, value in json.loads(run.options).items():
         if name in ("study", "file", "scale"):  # not parameters of the training
             continue
@@ -57,15 +60,11 @@ def parameters(run: Run, task: str = "classification") -> dict[str, Any]:
         settings["epsilon"] = run.epsilon
     elif run.profile != "default" and not is_full(run.method):
         settings.setdefault("epsilon", DEFAULTS_0_1["epsilon"])
-    return (
-        {"hidden_layer_sizes": (run.hidden,) * 3}
-        | settings
-        | {
-            "method": run.method,
-            "max_iter": run.epochs,
-            "random_state": run.seed,
-        }
-    )
+    return settings | {
+        "method": run.method,
+        "max_iter": run.epochs or None,
+        "random_state": run.seed,
+    }
 
 
 def _image_shape(data: str) -> tuple[int, int, int]:
@@ -78,6 +77,8 @@ def _image_shape(data: str) -> tuple[int, int, int]:
 def execute(run: Run, n_threads: int = 1) -> Outcome:
     """Train once; only a `Monitor` sees the test rows."""
     data = load_run_data(run)
+    if run.method in BASELINES:
+        return _of_baseline(run, data, n_threads)
     start = time.perf_counter()
     monitor = Monitor(data.X_test, data.y_test)
     removal = RemovalStudy(data.X, data.X_test, data.y_test, run.seed)
@@ -103,6 +104,27 @@ def execute(run: Run, n_threads: int = 1) -> Outcome:
     )
 
 
+def _of_baseline(run: Run, data: RunData, n_threads: int) -> Outcome:
+    """Train a model of scikit-learn; it has neither connections nor epochs."""
+    start, baseline = time.perf_counter(), BASELINES[run.method]
+    model = baseline.fit(data.X, data.y, data.task, seed=run.seed, n_threads=n_threads)
+    score = model.score(baseline.rows(data.X_test), data.y_test)
+    return Outcome(
+        score=float(score),
+        validation_score=None,
+        best_epoch=0,
+        connections=0,
+        density=0.0,
+        seconds=time.perf_counter() - start,
+        curves={},
+        notes={
+            "task": data.task,
+            "rows": [len(data.y), 0, len(data.y_test)],
+            "model": baseline.python[data.task],
+        },
+    )
+
+
 def _for_the_user(caught: list[warnings.WarningMessage]) -> list[str]:
     """Return the warnings for users, shown once for all runs; repeat the others now."""
     texts = []
@@ -115,23 +137,28 @@ def _for_the_user(caught: list[warnings.WarningMessage]) -> list[str]:
 
 
 def outcome(model: Any, monitor: Monitor, data: RunData, seconds: float) -> Outcome:
-    """Collect what is worth keeping of a fitted model."""
-    history = model.history_
-    best = int(np.argmax(model.validation_scores_))
-    kept = best if model.restore_best else len(history) - 1
+    """Collect what is worth keeping of a fitted model.
+
+    Of several networks, the curves are those of the first.
+    """
+    history, validation = model.history_, model.validation_scores_
+    last = len(history) - 1
+    best = last if validation is None else int(np.argmax(validation))
+    kept = best if model.restore_best else last
+    alone = len(model.networks_) == 1
     inputs = model.network_.layers[0]
-    n_rows, size = len(data.y), model.batch_size
-    if model.last_batch == "drop" and n_rows > size:
-        n_rows -= n_rows % size
+    n_rows = _rows_an_epoch(model, len(data.y))
     curves = {
         name: np.array([_number(record.get(name)) for record in history], np.float32)
         for name in (*CURVES, *STUDIED)
-        if any(name in record for record in history)
+        if any(record.get(name) is not None for record in history)
     }
     switched = [record["epoch"] + 1 for record in history if record["switched"]]
     return Outcome(
-        score=float(monitor.scores[kept]),
-        validation_score=float(model.validation_scores_[kept]),
+        score=float(
+            monitor.scores[kept] if alone else model.score(data.X_test, data.y_test)
+        ),
+        validation_score=None if validation is None else float(validation[kept]),
         best_epoch=kept + 1,
         connections=model.n_connections_,
         density=model.density_,
@@ -147,13 +174,28 @@ def outcome(model: Any, monitor: Monitor, data: RunData, seconds: float) -> Outc
         notes={
             "task": data.task,
             "sizes": model.network_.sizes,
-            "rows": [len(data.y), len(data.y_val), len(data.y_test)],
+            "rows": [
+                len(data.y),
+                0 if data.y_val is None else len(data.y_val),
+                len(data.y_test),
+            ],
             "rows_an_epoch": n_rows,
             "switched_after": switched[0] if switched else None,
             "recall": _lowest_recall(history),
+            "networks": len(model.networks_),
             "best_validated_score": float(monitor.scores[best]),
         },
     )
+
+
+def _rows_an_epoch(model: Any, n_rows: int) -> int:
+    """Count the rows that an epoch trains on."""
+    numeric = isinstance(model, SparseMLPRegressor)
+    recipe = choose(model, n_rows, numeric=numeric, partial=False)
+    size = min(recipe.batch_size, n_rows)
+    if recipe.steps_per_epoch is not None:
+        return recipe.steps_per_epoch * size
+    return n_rows - n_rows % size if model.last_batch == "drop" else n_rows
 
 
 def _number(value: float | None) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 
 from cofire import profiles
 from cofire.errors import unknown_name
-from cofire.lab.names import is_full
+from cofire.lab.names import BASELINES, is_full
 from cofire.methods import METHODS
 from cofire.persistence.values import canonical
 from cofire.profiles import DEFAULTS_0_1
@@ -24,6 +24,8 @@ PROFILES: dict[str, dict[str, Any]] = {
 The default recipe, the paper's two protocols, that of the house method, and what the
 defaults were in version 0.1.
 """
+BASELINE_PROFILE = "scikit-learn"
+"""What runs of baselines have as their profile."""
 
 
 def profile_parameters(profile: str, task: str) -> dict[str, Any]:
@@ -56,20 +58,33 @@ def for_task(settings: Mapping[str, Any], profile: str, task: str) -> dict[str, 
     return found
 
 
+def trains_on_all_rows(profile: str) -> bool:
+    """Whether runs of this profile leave no training rows for validation."""
+    return profile in ("default", BASELINE_PROFILE)
+
+
 def keeps_last_epoch(profile: str) -> bool:
     """Whether the network that counts is the last one, not the best validated one.
 
     >>> keeps_last_epoch("house"), keeps_last_epoch("masked")
     (True, False)
     """
-    return PROFILES.get(profile, {}).get("restore_best") is False
+    found = PROFILES.get(profile, {})
+    return trains_on_all_rows(profile) or found.get("restore_best") is False
+
+
+def n_hidden_layers(profile: str) -> int:
+    """How many hidden layers of `Run.hidden` neurons a network has."""
+    return 2 if profile == "default" else 3
 
 
 @dataclass(frozen=True)
 class Run:
     """One training, distinguished from all others by these values.
 
-    hidden: neurons in each of three hidden layers. epsilon: None for a dense network.
+    method: may be one of `BASELINES`; such a run has no sizes, epsilon and epochs.
+    hidden: neurons in each hidden layer: `n_hidden_layers`. epsilon: None for a dense
+    network, or to have the recipe of the default profile choose. epochs: 0 likewise.
     split: None for the paper's split of the rows, else the number of a random split.
     options: canonical JSON of further parameters of the estimator (see `Run.of`).
     """
@@ -92,6 +107,8 @@ class Run:
     def of(cls, *, options: Mapping[str, Any] | None = None, **fields: Any) -> "Run":
         """Make a run, with names that exist; a dense network has no epsilon.
 
+        A baseline has nothing of a network: what else is given is left out.
+
         The runs of a store are not checked like this: a method may belong to a package
         that is not installed here.
 
@@ -99,7 +116,12 @@ class Run:
         '["madelon","set",100,1.0,0,"masked",500,null,"{}"]'
         """
         fields = {"epsilon": None} | fields
+        if fields["method"] in BASELINES:
+            none = {"hidden": 0, "epsilon": None, "epochs": 0}
+            fields |= {**none, "profile": BASELINE_PROFILE}
         run = cls(**fields, options=canonical(dict(options or {})))
+        if run.method in BASELINES:
+            return run
         if run.profile not in PROFILES:
             raise unknown_name("profile", run.profile, PROFILES)
         if run.method not in METHODS:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from cofire.lab.experiments.grid import Cell, Run
+from cofire.lab.experiments.grid import BASELINE_PROFILE, Cell, Run
 from cofire.persistence.values import canonical
 
 Subject = tuple[str, str, str]
@@ -77,14 +77,18 @@ def run_label(run: Run) -> str:
     'madelon set n=100 eps=1 seed 3, 500 epochs'
     >>> run_label(Run("madelon", "dense", 100, None, 3, "house", 60, 1))
     'madelon dense n=100 seed 3 split 1, 60 epochs, profile house'
+    >>> run_label(Run.of(data="madelon", method="random_forest", seed=3))
+    'madelon random_forest seed 3'
     """
     usual = "masked" if own_file(run) is None else "default"
-    words = [Path(run.data).name, run.method, f"n={run.hidden}"]
+    words = [Path(run.data).name, run.method]
+    words += [f"n={run.hidden}"] if run.hidden else []
     words += [] if run.epsilon is None else [f"eps={run.epsilon:g}"]
     words += [f"seed {run.seed}"]
     words += [] if run.split in (None, run.seed) else [f"split {run.split}"]
-    details = [f"{run.epochs} epochs"]
-    details += [] if run.profile == usual else [f"profile {run.profile}"]
+    details = [f"{run.epochs} epochs"] if run.epochs else []
+    if run.profile not in (usual, BASELINE_PROFILE):
+        details.append(f"profile {run.profile}")
     details += _reading(subject(run))
     details += [options_text(settings(run))] if settings(run) != "{}" else []
     return ", ".join([" ".join(words), *details])

@@ -1,9 +1,11 @@
 """The versions of the run store's file: how one is created, and brought up to date."""
 
+import json
 import sqlite3
 from collections.abc import Callable
 
 from cofire.lab.experiments.results import COLUMNS
+from cofire.persistence.values import canonical
 
 APPLICATION = 0x636F6669  # "cofi": distinguishes our files from other SQLite files
 
@@ -32,7 +34,20 @@ PRAGMA application_id = {APPLICATION};
 PRAGMA user_version = 1;
 """
 
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {}
+
+def _name_old_defaults(db: sqlite3.Connection) -> None:
+    """Version 2: profile "default" is the default recipe, which 0.1 did not have."""
+    found = db.execute("SELECT id, key FROM runs WHERE profile = 'default'")
+    for number, key in [tuple(row) for row in found]:
+        values = json.loads(key)
+        values[5] = "defaults_0_1"  # the sixth of a run's fields
+        db.execute(
+            "UPDATE runs SET profile = 'defaults_0_1', key = ? WHERE id = ?",
+            (canonical(values), number),
+        )
+
+
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {2: _name_old_defaults}
 """By version: what makes a file of the version before one of this version.
 
 A new column of `Outcome` needs no entry here: it is added because of its `since`. A

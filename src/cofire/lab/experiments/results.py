@@ -78,9 +78,9 @@ class Outcome:
     """What one training found. A new column is a field here, and a value in `execute`.
 
     score is the test accuracy (or R^2) of `best_epoch`, counted from 1: the one that
-    validated best, or without `restore_best` the last one. curves: `EPOCH_CURVES`, with
-    one value per epoch each; `inputs`: connections of each input of the chosen network;
-    what a study found.
+    validated best, or without `restore_best` the last one. A baseline has 0 there, and
+    0 connections. curves: `EPOCH_CURVES`, with one value per epoch each; `inputs`:
+    connections of each input of the chosen network; what a study found.
     """
 
     score: Annotated[float, Column(worded=True)]

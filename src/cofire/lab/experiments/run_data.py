@@ -12,14 +12,17 @@ from sklearn.model_selection import train_test_split
 
 from cofire.data import CATALOG, paper_parts
 from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
-from cofire.lab.experiments.grid import Run
+from cofire.lab.experiments.grid import Run, trains_on_all_rows
 
 VALIDATION_FRACTION = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class RunData:
-    """Samples and targets to train, validate and test with; X dense or SciPy CSR."""
+    """Samples and targets to train, validate and test with; X dense or SciPy CSR.
+
+    X_val and y_val are None where all rows that are not test rows are trained on.
+    """
 
     task: str
     X: Any
@@ -41,10 +44,13 @@ def load_run_data(run: Run) -> RunData:
     ordered by data set.
     """
     options = json.loads(run.options)
-    file = options.get("file")
-    if file is None:
-        return _of_catalogue(run.data, run.split, options.get("scale"))
-    return _of_file(run.data, run.split or 0, json.dumps(file, sort_keys=True))
+    file, whole = options.get("file"), trains_on_all_rows(run.profile)
+    if file is not None:
+        text = json.dumps(file, sort_keys=True)
+        return _of_file(run.data, run.split or 0, text, whole)
+    if whole:
+        return _whole(run.data, run.split, options.get("scale"))
+    return _of_catalogue(run.data, run.split, options.get("scale"))
 
 
 def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[str, Any]:
@@ -74,7 +80,19 @@ def _of_catalogue(data: str, split: int | None, scale: str | None) -> RunData:
 
 
 @lru_cache(maxsize=2)
-def _of_file(data: str, split: int, file: str) -> RunData:
+def _whole(data: str, split: int | None, scale: str | None) -> RunData:
+    """Return the rows as `cofire train` has them, in the order of the source."""
+    if split is not None or scale is not None:
+        raise ValueError(
+            "runs of the default profile and of baselines have the paper's rows and "
+            f"scale, got split={split!r}, scale={scale!r}; leave them out."
+        )
+    rows = TrainingRows.of_catalogue(data, FileOptions())
+    return RunData(rows.task, rows.X, rows.y, None, None, rows.X_test, rows.y_test)
+
+
+@lru_cache(maxsize=2)
+def _of_file(data: str, split: int, file: str, whole: bool) -> RunData:
     options = json.loads(file)
     planned = {data: options.pop("sha256")}
     if "test_sha256" in options:
@@ -88,6 +106,13 @@ def _of_file(data: str, split: int, file: str) -> RunData:
     rows = TrainingRows.of_file(
         Path(data), FileOptions(**options | lists | paths), task, split
     )
+    about: dict[str, Any] = {
+        "target": rows.preprocessing.target,
+        "notes": tuple(rows.notes),
+    }
+    if whole:
+        test = rows.X_test, rows.y_test
+        return RunData(rows.task, rows.X, rows.y, None, None, *test, **about)
     counts = np.unique(rows.y, return_counts=True)[1]
     even = rows.task == "classification" and counts.min() >= 2
     even = even and len(counts) <= int(VALIDATION_FRACTION * len(rows.y))
@@ -102,8 +127,7 @@ def _of_file(data: str, split: int, file: str) -> RunData:
         *(rows.X[train], rows.y[train]),
         *(rows.X[held_out], rows.y[held_out]),
         *(rows.X_test, rows.y_test),
-        target=rows.preprocessing.target,
-        notes=tuple(rows.notes),
+        **about,
     )
 
 

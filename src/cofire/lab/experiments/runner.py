@@ -250,22 +250,22 @@ class _Pace:
     def _kinds(run: Run) -> list[tuple[Any, ...]]:
         """Return groups of similar runs, the most similar first."""
         return [
-            (run.data, run.method, run.hidden, run.epsilon),
-            (run.data, run.hidden),
-            (run.data,),
-            (),
+            (run.data, run.method, run.hidden, run.epsilon, run.epochs > 0),
+            (run.data, run.hidden, run.epochs > 0),
+            (run.data, run.epochs > 0),
+            (run.epochs > 0,),
         ]
 
     def add(self, run: Run, seconds: float) -> None:
         for kind in self._kinds(run):
             total, n = self.sums.get(kind, (0.0, 0))
-            self.sums[kind] = total + seconds / run.epochs, n + 1
+            self.sums[kind] = total + seconds / max(run.epochs, 1), n + 1
 
     def _expected(self, run: Run) -> float | None:
         for kind in self._kinds(run):
             if kind in self.sums:
                 total, n = self.sums[kind]
-                return run.epochs * total / n
+                return max(run.epochs, 1) * total / n
         return None
 
     def expect(

@@ -61,6 +61,12 @@ STROKES = {
     "ctre_seq_abl2": Stroke("#661100", DOTTED, "X"),
     "rigl_uniform": Stroke("#7A4F9A", DOTTED, "d"),
 }
+BASELINES = {
+    "logistic_regression": Stroke("#8C6D31"),
+    "ridge": Stroke("#8C6D31"),  # never beside logistic regression
+    "random_forest": Stroke("#3B6E22"),
+    "gradient_boosting": Stroke("#A63D40"),
+}
 _OTHERS = ("#5E4C1F", "#4477AA", "#999999", "#228833", "#EE6677")
 
 # Everything else is matplotlib's default, whatever the user's own settings are: equal
@@ -109,8 +115,9 @@ def stroke_of(method: str) -> Stroke:
     >>> stroke_of("set").colour
     '#009E73'
     """
-    if method in STROKES:
-        return STROKES[method]
+    known = STROKES | BASELINES
+    if method in known:
+        return known[method]
     number = zlib.crc32(method.encode())
     dashes = (SOLID, DASHED, DOTTED, DASH_DOT)[number // len(_OTHERS) % 4]
     return Stroke(_OTHERS[number % len(_OTHERS)], dashes, "o")

@@ -346,8 +346,9 @@ const runs = page.runs.rows.map(row => {
   const run = Object.fromEntries(page.runs.fields.map((name, i) => [name, row[i]]));
   for (const name of page.runs.named) run[name] = page.runs.texts[run[name]];
   const width = run.epsilon === null ? "" : ` ε ${run.epsilon}`;
-  run.which = `n ${run.hidden}${width} seed ${run.seed}`;
-  run.setting = `${run.profile}, ${run.epochs} epochs`;
+  run.isNetwork = run.connections > 0;  // and no model of scikit-learn
+  run.which = `${run.isNetwork ? `n ${run.hidden}${width} ` : ""}seed ${run.seed}`;
+  run.setting = run.profile + (run.epochs ? `, ${run.epochs} epochs` : "");
   run.title = page.methods[run.method].title;
   run.found = [run.data, run.title, run.which, run.setting.replace(",", ""), run.options, run.cofire,
     run.finished, run.split === null ? "" : `split ${run.split}`].join(" ").toLowerCase();
@@ -380,15 +381,16 @@ function openReceipt(details, run) {
   details.append(make("div", {class: "receipt"}, terms([
     ["settings", run.setting + (run.split === null ? "" : `, split ${run.split}`)],
     ["options", run.options],
-    [`test ${scoreName(run.task)}`, `${scoreText(run.score, run.task)} after epoch ${run.best_epoch}`],
+    [`test ${scoreName(run.task)}`, scoreText(run.score, run.task) +
+      (run.isNetwork ? ` after epoch ${run.best_epoch}` : "")],
     ["validation", run.validation_score === null ? null : scoreText(run.validation_score, run.task)],
-    ["seconds", `${seconds(run.seconds)}: training ${seconds(run.train_seconds)}, rewiring ` +
-      `${seconds(run.rewire_seconds)}, evaluation ${seconds(run.evaluate_seconds)}`],
-    ["multiply-adds of training", shortNumber(run.training_multiply_adds)],
+    ["seconds", seconds(run.seconds) + (run.isNetwork ? `: training ${seconds(run.train_seconds)}, ` +
+      `rewiring ${seconds(run.rewire_seconds)}, evaluation ${seconds(run.evaluate_seconds)}` : "")],
+    ["multiply-adds of training", run.isNetwork ? shortNumber(run.training_multiply_adds) : null],
     ...page.runs.more.map(([name, heading, unit]) =>
       [heading, run[name] === null ? null : Number((unit * run[name]).toPrecision(4))]),
     ["machine", run.machine], ["cofire", run.cofire], ["finished", run.finished],
-    ["notes", run.notes]]), twin(run)));
+    ["notes", run.notes]]), ...(run.isNetwork ? [twin(run)] : [])));
 }
 
 let shown = 200;
@@ -400,7 +402,8 @@ function listRuns() {
     const details = make("details", {}, make("summary", {},
       make("span", {class: "which"}, chip, run.title), make("span", {class: "which"}, run.data),
       make("span", {class: "which"}, run.which), make("small", {class: "which"}, run.setting),
-      make("small", {class: "costs"}, `${whole(run.connections)} connections, ${seconds(run.seconds)}`),
+      make("small", {class: "costs"}, 
+        (run.isNetwork ? `${whole(run.connections)} connections, ` : "") + seconds(run.seconds)),
       make("b", {}, `${isShare(run.task) ? "" : "R² "}${scoreText(run.score, run.task)}`)));
     details.addEventListener("toggle", () => openReceipt(details, run), {once: true});
     return details;

@@ -14,6 +14,7 @@ from cofire.lab.experiments.labels import (
     subject,
 )
 from cofire.lab.experiments.results import noted_task
+from cofire.lab.names import BASELINES, is_full
 
 ResultsByCell = Mapping[Cell, Sequence[Result]]
 
@@ -47,7 +48,14 @@ def _cell(run: Run, titles: Mapping[Subject, str]) -> Cell:
 
 
 def is_dense(cell: Cell) -> bool:
-    """Whether it has every connection: neither epsilon nor a density is given."""
+    """Whether it has every connection.
+
+    Where no recipe chooses, it has neither epsilon nor a density.
+    """
+    if cell.method in BASELINES:
+        return False
+    if cell.profile == "default":
+        return is_full(cell.method)
     return cell.epsilon is None and "density" not in json.loads(cell.options)
 
 

@@ -106,7 +106,7 @@ def _selected(curves: Any) -> np.ndarray | None:
     if not len(curves.get("test_score", ())):
         return None
     test = np.asarray(curves["test_score"], np.float64)
-    if "validation_score" not in curves:
+    if not np.isfinite(curves.get("validation_score", np.nan)).any():
         return test
     validation = np.nan_to_num(curves["validation_score"], nan=-np.inf)
     best_so_far = np.maximum.accumulate(validation)

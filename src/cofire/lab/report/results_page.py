@@ -12,7 +12,13 @@ import cofire
 from cofire.data import CATALOG
 from cofire.lab.experiments import Cell, Result
 from cofire.lab.experiments.labels import data_titles, options_text
-from cofire.lab.names import DATA_NAMES, data_name, method_name, method_position
+from cofire.lab.names import (
+    BASELINES,
+    DATA_NAMES,
+    data_name,
+    method_name,
+    method_position,
+)
 from cofire.lab.report.look import in_order, stroke_of
 from cofire.lab.report.results_cells import by_cell, is_dense, task_of_cell
 from cofire.lab.report.results_curves import cell_curves, input_connections
@@ -78,7 +84,11 @@ def results_page(
         "data": _script_json(
             {
                 "methods": looks,
-                "cells": [_drawn(cell, own, methods) for cell, own in cells.items()],
+                "cells": [
+                    _drawn(cell, own, methods)
+                    for cell, own in cells.items()
+                    if cell.method not in BASELINES
+                ],
                 "useful": _useful({cell.data for cell in cells}),
                 "runs": receipts(
                     sorted(results, key=_run_order),
@@ -178,7 +188,8 @@ def _order(cell: Cell) -> tuple[Any, ...]:
     epsilon = float("inf") if cell.epsilon is None else cell.epsilon
     method = method_position(cell.method)
     rest = cell.profile, cell.epochs, cell.split or 0, cell.options
-    return data, cell.data, cell.hidden, epsilon, method, *rest
+    is_baseline = cell.method in BASELINES
+    return data, cell.data, is_baseline, cell.hidden, epsilon, method, *rest
 
 
 def _run_order(result: Result) -> tuple[Any, ...]:

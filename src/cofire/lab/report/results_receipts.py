@@ -54,14 +54,18 @@ def receipts(
             "notes": _settings(result.notes),
             "finished": result.finished,
         }
+        # Curves are those of one network, and as good as those of the others.
         trained = result.curves.get("multiply_adds")
+        networks = result.notes.get("networks", 1)
         rows.append(
             [
                 methods[result.run.method],
                 *(getattr(result.run, name) for name in SETTINGS),
                 *(_short(getattr(result, name)) for name in COLUMNS),
                 *(_short(result.receipt.get(name)) for name in COSTS),
-                None if trained is None else _short(float(trained.sum(dtype=float))),
+                None
+                if trained is None
+                else _short(float(networks * trained.sum(dtype=float))),
                 *(number(texts[name]) for name in TEXTS),
             ]
         )

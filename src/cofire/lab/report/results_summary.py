@@ -8,10 +8,14 @@ from html import escape
 from statistics import fmean, pstdev
 
 from cofire.lab.experiments import Cell, Result
-from cofire.lab.experiments.grid import keeps_last_epoch
+from cofire.lab.experiments.grid import (
+    BASELINE_PROFILE,
+    keeps_last_epoch,
+    n_hidden_layers,
+)
 from cofire.lab.experiments.labels import options_text
 from cofire.lab.experiments.results import COLUMNS, Column
-from cofire.lab.names import DATA_NAMES, data_name, method_name
+from cofire.lab.names import BASELINES, DATA_NAMES, data_name, method_name
 from cofire.lab.report.results_cells import (
     ResultsByCell,
     is_dense,
@@ -32,17 +36,33 @@ def lead(cells: ResultsByCell) -> str:
     if not cells:
         return "No run has finished yet."
     runs = [result.run for own in cells.values() for result in own]
-    methods = {cell.method for cell in cells}
+    methods = {cell.method for cell in cells} - BASELINES.keys()
+    others = {cell.method for cell in cells} & BASELINES.keys()
+    what = _counted(len(methods), "method")
+    if others:
+        what += f" and {_counted(len(others), 'model')} of scikit-learn"
     kinds = {"classification": "the test accuracy", "regression": "R² of the test rows"}
     score = " or, for quantities, ".join(kinds[task] for task in sorted(tasks(cells)))
-    names = sorted({run.profile for run in runs if keeps_last_epoch(run.profile)})
-    last = f" (profile {' and '.join(names)}: at the last epoch)" if names else ""
+    profiles = {run.profile for run in runs} - {BASELINE_PROFILE}
+    names = sorted(name for name in profiles if keeps_last_epoch(name))
+    epoch = "at the epoch that the validation rows chose"
+    if profiles and len(names) == len(profiles):
+        epoch = "at the last epoch"
+    elif names:
+        epoch += f" (profile {' and '.join(names)}: at the last epoch)"
     return (
-        f"{_counted(len(runs), 'run')} of {_counted(len(methods), 'method')} on "
-        f"{_counted(n_data_sets(runs), 'data set')}, each with three hidden layers. A "
-        f"score is {score}, at the epoch that the validation rows chose{last}; test "
-        "rows choose nothing."
+        f"{_counted(len(runs), 'run')} of {what} on "
+        f"{_counted(n_data_sets(runs), 'data set')}{_layers(cells)}. A score is "
+        f"{score}, {epoch}; test rows choose nothing."
     )
+
+
+def _layers(cells: ResultsByCell) -> str:
+    """Say how many hidden layers networks have, if all have as many."""
+    own = {cell.profile for cell in cells if cell.method not in BASELINES}
+    found = {n_hidden_layers(profile) for profile in own}
+    words = {2: "two", 3: "three"}
+    return f", each with {words[found.pop()]} hidden layers" if len(found) == 1 else ""
 
 
 def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
@@ -55,7 +75,7 @@ def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
     counts = {
         "runs": f"{len(results):,}",
         "data sets": str(n_data_sets(result.run for result in results)),
-        "methods": str(len({cell.method for cell in cells})),
+        "methods": str(len({cell.method for cell in cells} - BASELINES.keys())),
         "cells": f"{len(cells):,}",
         "seeds a cell": "–".join(map(str, sorted({min(seeds), max(seeds)}))),
         "hours of runs": f"{hours:,.1f}",
@@ -98,12 +118,13 @@ def missing_list(missing: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Comparable:
-    """The best sparse cell and the best dense one whose scores can be compared."""
+    """The best sparse, dense and scikit-learn cells whose scores can be compared."""
 
     data: str
     conditions: str
     sparse: tuple[Cell, Sequence[Result]] | None
     dense: tuple[Cell, Sequence[Result]] | None
+    baseline: tuple[Cell, Sequence[Result]] | None
 
 
 def best_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
@@ -125,8 +146,15 @@ def best_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
         "ε": of_sparse(lambda cell, _: _epsilon(cell)),
         density.heading: of_sparse(partial(_mean, density)),
         "best dense": lambda row: _score(row.dense[1], score) if row.dense else NOTHING,
-        "above dense": _lead_of,
+        "above dense": lambda row: _lead_of(row.sparse, row.dense),
     }
+    if any(cell.method in BASELINES for cell in cells):
+        columns |= {
+            "best of scikit-learn": lambda row: (
+                _baseline(row.baseline, score) if row.baseline else NOTHING
+            ),
+            "above it": lambda row: _lead_of(row.sparse, row.baseline),
+        }
     rows = [[show(row) for show in columns.values()] for row in _comparable(cells)]
     return sortable(list(columns), rows, "Best method of each data set")
 
@@ -135,8 +163,9 @@ def _comparable(cells: ResultsByCell) -> Iterator[_Comparable]:
     """Group cells by data set; of each, the paper's rows and the longest runs first."""
     order = {data: i for i, data in enumerate(dict.fromkeys(c.data for c in cells))}
     groups: dict[tuple[str, str], dict[Cell, Sequence[Result]]] = {}
+    networks = {c: r for c, r in cells.items() if c.method not in BASELINES}
     for cell, found in sorted(
-        cells.items(),
+        networks.items(),
         key=lambda item: (
             order[item[0].data],
             -1 if item[0].split is None else item[0].split,
@@ -150,7 +179,15 @@ def _comparable(cells: ResultsByCell) -> Iterator[_Comparable]:
         full = {cell: found for cell, found in own.items() if len(found) >= enough}
         sparse = _highest({c: r for c, r in full.items() if not is_dense(c)})
         dense = _highest({c: r for c, r in full.items() if is_dense(c)})
-        yield _Comparable(data, conditions, sparse, dense)
+        split = next(iter(own)).split
+        baseline = _highest(
+            {
+                cell: found
+                for cell, found in cells.items()
+                if cell.method in BASELINES and (cell.data, cell.split) == (data, split)
+            }
+        )
+        yield _Comparable(data, conditions, sparse, dense, baseline)
 
 
 def cell_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
@@ -180,7 +217,11 @@ def cell_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
 def rows_text(cell: Cell) -> str:
     """Return the epochs, and the split if it is not the paper's."""
     part = "" if cell.split is None else f", split {cell.split}"
-    return f"{cell.epochs} epochs{part}"
+    return f"{_length(cell)}{part}"
+
+
+def _length(cell: Cell) -> str:
+    return f"{cell.epochs} epochs" if cell.epochs else "epochs by recipe"
 
 
 def _conditions(cell: Cell) -> str:
@@ -189,7 +230,7 @@ def _conditions(cell: Cell) -> str:
         rows = f"random split {cell.split}"
     else:
         rows = "paper's split" if cell.data in DATA_NAMES else "a split a seed"
-    return f"{cell.epochs} epochs, {cell.profile}, {rows}"
+    return f"{_length(cell)}, {cell.profile}, {rows}"
 
 
 def _score_column(cells: ResultsByCell) -> str:
@@ -204,8 +245,13 @@ def _method(cell: Cell, methods: Mapping[str, int]) -> Shown:
     return Shown(name, method=methods[cell.method])
 
 
+def _baseline(of: tuple[Cell, Sequence[Result]], column: str) -> Shown:
+    shown = _score(of[1], column)
+    return replace(shown, text=f"{shown.text} {method_name(of[0].method)}")
+
+
 def _hidden(cell: Cell) -> Shown:
-    return Shown(str(cell.hidden), cell.hidden)
+    return Shown(str(cell.hidden), cell.hidden) if cell.hidden else NOTHING
 
 
 def _epsilon(cell: Cell) -> Shown:
@@ -225,17 +271,25 @@ def _score(results: Sequence[Result], column: str) -> Shown:
     return Shown(text, fmean(scores))
 
 
-def _lead_of(row: _Comparable) -> Shown:
-    if not (row.sparse and row.dense):
+def _lead_of(
+    sparse: tuple[Cell, Sequence[Result]] | None,
+    other: tuple[Cell, Sequence[Result]] | None,
+) -> Shown:
+    if not (sparse and other):
         return NOTHING
-    difference = _mean_score(row.sparse[1]) - _mean_score(row.dense[1])
-    if task_of_cell(row.sparse[1]) == "regression":
+    difference = _mean_score(sparse[1]) - _mean_score(other[1])
+    if task_of_cell(sparse[1]) == "regression":
         return Shown(f"{difference:+.3f}", difference)
     return Shown(f"{100 * difference:+.1f} points", 100 * difference)
 
 
-def _mean(column: Column, _: Cell, results: Sequence[Result]) -> Shown:
-    """Show the mean of a column over the seeds that have a value."""
+def _mean(column: Column, cell: Cell, results: Sequence[Result]) -> Shown:
+    """Show the mean of a column over the seeds that have a value.
+
+    Of a baseline only its seconds: it is no network, and has no epochs.
+    """
+    if cell.method in BASELINES and column.name != "seconds":
+        return NOTHING
     values = [getattr(result, column.name) for result in results]
     known = [column.unit * value for value in values if value is not None]
     return Shown(column.text(fmean(known)), fmean(known)) if known else NOTHING
