@@ -289,7 +289,7 @@ def test_files_without_the_parameter_were_trained_without_it(tmp_path, monkeypat
     assert np.array_equal(outputs(old, X), outputs(model, X))
     assert same_training(old.partial_fit(X, y), model.partial_fit(X, y))
     # It is not the default that says so.
-    monkeypatch.setitem(saving.BEFORE, "standardize", True)
+    monkeypatch.setitem(saving.DEFAULTS_0_1, "standardize", True)
     assert cofire.load(tmp_path / "old").standardize is True
 
 
