@@ -54,9 +54,9 @@ def train_epoch(
     are changed by random numbers of (`seed`, pass, row); bytes are moved, then scaled
     by the feature they were moved to. Then each value is set to 0 with the probability
     `input_dropout`, by random numbers of (`seed`, pass, row) and of (`seed`, `epoch`,
-    feature), and the others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
-    fraction of a class number that all classes get evenly; a sigmoid's target is moved
-    by this fraction towards 1/2.
+    feature), and the others are multiplied by 1 / (1 - `input_dropout`).
+    `label_smoothing` is the fraction of a class number that all classes get evenly; a
+    sigmoid's target is moved by this fraction towards 1/2.
     The same bits come out for any `n_threads`. If the loss, a weight, or an output of
     the trained network for one of the rows is not finite, this raises
     `DivergenceError` and leaves network and optimiser as they were before the call.
