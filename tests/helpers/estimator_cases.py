@@ -74,10 +74,11 @@ def network_bits(network):
 
 
 def moments(model):
-    """Every array of the optimiser's state."""
+    """Every array of the optimisers' state."""
     return [
         array
-        for state in model._progress.optimizer.state
+        for progress in model._fitted.trainings
+        for state in progress.optimizer.state
         for array in (*state.weights, *state.bias)
     ]
 
@@ -90,14 +91,25 @@ def same(ours, theirs):
     )
 
 
+def model_bits(model):
+    """Every array of all networks of a model."""
+    trainings = model._fitted.trainings
+    return [array for t in trainings for array in network_bits(t.network)]
+
+
 def same_training(one, two):
     """Whether two fits are the same to the bit: arrays, losses and steps done."""
+
+    def numbers(model):
+        return [
+            (t.seed, t.optimizer.steps_done, [record["loss"] for record in t.history])
+            for t in model._fitted.trainings
+        ]
+
     return (
-        same(network_bits(one.network_), network_bits(two.network_))
+        same(model_bits(one), model_bits(two))
         and same(moments(one), moments(two))
-        and one.loss_curve_ == two.loss_curve_
-        and one._progress.optimizer.steps_done == two._progress.optimizer.steps_done
-        and one.seed_ == two.seed_
+        and numbers(one) == numbers(two)
     )
 
 

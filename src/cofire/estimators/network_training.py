@@ -30,16 +30,23 @@ class NetworkTraining:
     progress: Progress
     settings: Settings
     data: TrainingData
-    n_epochs: int
-    """Epochs that are left, at most."""
+    end: int
+    """The number of the epoch before which it ends, at the latest."""
     checkpoints: FitCheckpoints | None
     watchers: list[Callback]
     """Called while it runs; its checkpoints not among them."""
     judged: bool
     """Whether it must have learnt something: not after one call of partial_fit."""
     begun: bool = False
+    stop: "_Stop | None" = None
+    """Ends it early, because another network failed or was interrupted."""
     failure: str | None = None
     """Why what it trained is of no use, if so."""
+
+    @property
+    def n_epochs(self) -> int:
+        """Epochs that are left, at most."""
+        return max(0, self.end - self.progress.epoch)
 
     def run(self) -> None:
         """Train, again with a lower rate if the network did not learn.
@@ -54,6 +61,8 @@ class NetworkTraining:
                     raise
                 self.failure = str(error)
             else:
+                if self.stop is not None and self.stop.stopped:
+                    return  # neither finished nor failed
                 self.failure = None
                 if self.judged:
                     self.failure = failure(self.progress, self.data, self.settings)
@@ -95,7 +104,6 @@ class NetworkTraining:
         progress = self.progress
         factor = progress.rate_factor * SLOWER
         progress.restart(self.prepared.fresh(progress.seed), factor)
-        self.n_epochs = self.settings.max_epochs
         if self.checkpoints is not None:
             self.checkpoints.forget()
         if self.settings.method.starts_full:
@@ -135,18 +143,18 @@ def prepare_network(
             if index == 0:
                 _warn_if_full(progress.network, plan.settings)
         judged = n_epochs is None
-        if n_epochs is None:
-            done = progress.epoch - progress.first_epoch
-            n_epochs = plan.settings.max_epochs - done
+        end = progress.first_epoch + plan.settings.max_epochs
+        if n_epochs is not None:
+            end = progress.epoch + n_epochs
         if checkpoints is not None and checkpoints.finished:
-            n_epochs = 0
+            end = progress.epoch
         return NetworkTraining(
             prepared,
             estimator,
             progress,
             plan.settings,
             data,
-            n_epochs,
+            end,
             checkpoints,
             watchers,
             judged,
@@ -172,8 +180,8 @@ def run_all(
         if watched:
             done = first.progress.epoch - first.progress.first_epoch
             for training in rest:
-                begun = training.progress.epoch - training.progress.first_epoch
-                training.n_epochs = max(0, min(training.n_epochs, done - begun))
+                end = training.progress.first_epoch + done
+                training.end = min(training.end, end)
     else:
         rest = list(trainings)
     if not rest:
@@ -192,6 +200,7 @@ def _run_side_by_side(trainings: Sequence[NetworkTraining], n_threads: int) -> N
     lock = threading.Lock()
     for training in trainings:
         training.watchers.append(stop)
+        training.stop = stop
         each = max(1, n_threads // len(trainings))
         training.settings = replace(training.settings, n_threads=each)
 
@@ -218,6 +227,9 @@ def _run_side_by_side(trainings: Sequence[NetworkTraining], n_threads: int) -> N
                 other.result()
         finally:
             stop.stopped = True
+    for _, error in sorted(errors.items()):
+        if not isinstance(error, Exception):
+            raise error  # an interrupt is not lost
     if errors:
         raise errors[min(errors)]
 

@@ -207,8 +207,10 @@ def prepare(
     )
     if continues:
         trainings = _continued(estimator._fitted.trainings, plan, estimator)
-        if not partial:
-            for progress in trainings:
+        for progress in trainings:
+            if estimator.learning_rate_init is not None:
+                progress.rate_factor = 1.0  # a user's rate is taken as it is
+            if not partial:
                 progress.begin_fit()
     else:
         starts_full = plan.settings.method.starts_full
