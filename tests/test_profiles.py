@@ -3,7 +3,7 @@ import inspect
 import pytest
 
 from cofire import METHODS, SparseMLPClassifier, profiles
-from cofire.estimators.plan import make_plan
+from cofire.estimators.plan import check_parameters
 from helpers.estimator_cases import classes
 
 PROFILES = (profiles.MASKED, profiles.SPARSE)
@@ -42,7 +42,7 @@ def test_every_method_trains_by_either_protocol(profile, name):
     model = SparseMLPClassifier(
         (10, 8), method=name, epsilon=1, random_state=0, **profile | {"max_iter": 3}
     ).fit(X[30:], y[30:], X_val=X[:30], y_val=y[:30])
-    method = make_plan(model).settings.method
+    method = check_parameters(model)
     assert method.returning == profile["method_options"]["returning"]
     assert method.drop_rule == profile["method_options"]["drop_rule"]
     expected = profile["method_options"]["new_values"]

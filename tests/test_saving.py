@@ -32,7 +32,7 @@ from cofire.methods.set import SET
 from cofire.persistence import atomic
 from cofire.persistence import model_file as container
 from cofire.saving import save
-from helpers.estimator_cases import METHODS_ALONE
+from helpers.estimator_cases import METHODS_ALONE, earlier
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((60, 7)).astype(np.float32)
@@ -42,12 +42,12 @@ WORDS = np.array(["ant", "bee", "cat"])
 
 def classifier(**parameters):
     defaults = {"hidden_layer_sizes": (9, 8), "epsilon": 1.5, "random_state": 3}
-    return SparseMLPClassifier(**defaults | {"max_iter": 3} | parameters)
+    return earlier(**defaults | {"max_iter": 3} | parameters)
 
 
 def regressor(**parameters):
     defaults = {"hidden_layer_sizes": (9, 8), "epsilon": 1.5, "random_state": 3}
-    return SparseMLPRegressor(**defaults | {"max_iter": 3} | parameters)
+    return earlier(SparseMLPRegressor, **defaults | {"max_iter": 3} | parameters)
 
 
 def saved_and_loaded(model, path):
@@ -533,7 +533,13 @@ IMAGE, TALL, DEEP = {"height": 1, "width": 7}, {"height": 0.5}, {"depth": 3}
         put("parameters", "augmentation", {"name": "images", "settings": IMAGE | TALL}),
         put("parameters", "augmentation", {"name": "images", "settings": IMAGE | DEEP}),
         put("parameters", "label_smoothing", 1),
-        put("parameters", "input_dropout", None),
+        put("parameters", "input_dropout", "0.2"),
+        put("parameters", "n_networks", 0),
+        put("parameters", "update_interval", "pass"),
+        put("progress", "rate_factor", 0.0),
+        put("progress", "rate_factor", 1),
+        put("progress", "rate_factor", "1.0"),
+        put("chosen", ["epsilon"]),
         put("parameters", "drop_schedule", "exec"),
         put("parameters", "activation", "exec"),
         put("parameters", "alpha", -1),

@@ -19,7 +19,7 @@ class DivergenceError(ValueError):
             f"training diverged{when}: layer {layer + 1} has values that are not "
             "finite. "
             "The last finite network was kept. "
-            "Scale the inputs (StandardScaler) or lower learning_rate_init."
+            "Scale the inputs (standardize=True) or lower learning_rate_init."
         )
 
     def __reduce__(self) -> tuple:

@@ -12,6 +12,7 @@ from typing import Any
 __all__ = ["DEFAULTS_0_1", "HOUSE", "MASKED", "SPARSE"]
 
 _ONE_NETWORK: dict[str, Any] = {
+    "standardize": False,
     "n_networks": 1,
     "update_interval": "epoch",
     "update_stop": 1.0,

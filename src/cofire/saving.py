@@ -12,6 +12,7 @@ from cofire.errors import unknown_name
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.description import OBJECTS, check_storable, describe
+from cofire.estimators.encoder import Encoder
 from cofire.estimators.plan import check_parameters
 from cofire.estimators.state import FittedState
 from cofire.methods import METHODS
@@ -99,6 +100,10 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
     trainings = restore_trainings(document, tensors)
     network = trainings[0].network
     sizes, output = network.sizes, network.output
+    n_features = whole(document["n_features"])
+    encoder = _restored_encoder(document.get("encoder"), tensors, n_features)
+    n_inputs = n_features if encoder is None else encoder.n_inputs
+    demand(n_inputs == sizes[0], "the features and the inputs of layer 1 differ")
     for name in ("cofire", "simd_level"):
         demand(type(document[name]) is str, f"{name}: expected a text")
     demand(all(type(note) is str for note in document["notes"]), "notes: expected text")
@@ -110,8 +115,9 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
         resumed_after=whole(document.get("resumed_after", 0)),
         chosen=_restored_choice(document.get("chosen", {})),
         preprocessing=document.get("preprocessing"),
+        encoder=encoder,
     )
-    estimator._publish(_restored_columns(document, sizes[0]), state)
+    estimator._publish(_restored_columns(document, n_features), state)
     return estimator
 
 
@@ -121,9 +127,14 @@ def _restored_choice(plain: Document) -> Document:
     return chosen
 
 
-def _restored_columns(document: Document, n_inputs: int) -> Document:
-    n_features, names = whole(document["n_features"]), document["feature_names"]
-    demand(n_features == n_inputs, "n_features and the inputs of layer 1 differ")
+def _restored_encoder(
+    plain: Document | None, tensors: Tensors, n_features: int
+) -> Encoder | None:
+    return None if plain is None else Encoder.from_plain(plain, tensors, n_features)
+
+
+def _restored_columns(document: Document, n_features: int) -> Document:
+    names = document["feature_names"]
     if names is None:
         return {"n_features_in_": n_features}
     demand(len(names) == n_features, "feature_names: expected one per feature")
@@ -142,13 +153,12 @@ def _restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Documen
                 stacklevel=5,
             )
     plain = {name: value for name, value in plain.items() if name not in GONE}
-    if "n_networks" not in plain:  # of version 0.1
-        plain = _defaults_before(known) | plain
     for name in plain.keys() - known._get_param_names():
         raise unknown_name("parameter", name, known._get_param_names())
     for name in plain.keys() - {"hidden_layer_sizes"}:
         demand(not is_array(plain[name]), f"{name} must not be an array")
-    parameters = {name: decode(value) for name, value in plain.items()}
+    given = {name: decode(value) for name, value in plain.items()}
+    parameters = _defaults_before(known) | given
     for name, (_, table) in OBJECTS.items():
         value = parameters.get(name)
         if isinstance(value, dict):

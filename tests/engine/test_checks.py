@@ -411,7 +411,7 @@ def test_a_wrong_place_for_predictions_is_refused(out):
     network = native_network(arguments()["network"])
     with pytest.raises((TypeError, ValueError), match="^out: expected "):
         _native.predict(
-            network=network,
+            networks=[network],
             rows=engine.Rows(np.ones((4, N_IN), np.float32)).native,
             out=out,
             n_threads=1,

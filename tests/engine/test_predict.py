@@ -54,6 +54,25 @@ def test_a_row_is_predicted_alike_alone_and_among_others(activation, output):
         assert some.tobytes() == everything[subset].tobytes()
 
 
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_several_networks_predict_the_mean(n_threads):
+    rng = np.random.default_rng(0)
+    networks = [random_network(rng, (17, n, 4), output="softmax") for n in (5, 9, 300)]
+    rows = engine.Rows(rng.normal(size=(2500, 17)).astype(np.float32))
+    alone = [engine.predict(network, rows) for network in networks]
+    expected = ((alone[0] + alone[1]) + alone[2]) / np.float32(3)
+    actual = engine.predict(networks, rows, n_threads=n_threads)
+    assert actual.tobytes() == expected.tobytes()
+
+
+def test_networks_that_do_not_fit_together_are_refused():
+    rng = np.random.default_rng(0)
+    networks = [random_network(rng, (6, n)) for n in (2, 3)]
+    rows = engine.Rows(np.zeros((1, 6), np.float32))
+    with pytest.raises(ValueError, match="networks: expected 2 outputs of each, got 3"):
+        engine.predict(networks, rows)
+
+
 def test_the_kinds_of_rows_agree_bit_for_bit():
     rng = np.random.default_rng(0)
     network = random_network(rng, (33, 20, 4))

@@ -235,23 +235,27 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "activation": [None, 1],
         "method": [SET, None, 3],
         "method_options": [3, "kept", {"retrning": "kept"}],
-        "epsilon": [0, -1, NAN, "1", None],
+        "n_networks": [0, -1, 1.5, NAN, "4", None],
+        "epsilon": [0, -1, NAN, "1"],
         "density": [0, -0.1, 1.1, NAN, "half"],
         "init": [0.1],
         "drop_fraction": [-0.1, 1, 1.5, NAN, "0.2"],
-        "drop_schedule": [None, 0.1, {1: 0.5}, "adaptive"],
+        "drop_schedule": [0.1, {1: 0.5}, "adaptive"],
+        "update_interval": [0, -1, 1.5, NAN, "1", "pass", (100,)],
+        "update_stop": [-0.1, 1.1, NAN, "1", None],
         "solver": [None],
         "alpha": [-1e-9, NAN],
-        "batch_size": [0, -5, 2.5, "auto", None],
+        "batch_size": [0, -5, 2.5, "auto"],
         "last_batch": [True],
         "learning_rate": [0.1, {-1: 0.5}, {1.5: 0.5}, {3: 0}, {3: NAN}, {3: "1"}],
         "learning_rate_init": [0, -0.1, NAN],
+        "standardize": [None, "yes", 2],
         "momentum": [-0.1, 1.1],
         "nesterovs_momentum": ["yes"],
         "beta_1": [-0.1, 1.0],
         "beta_2": [-0.1, 1.0],
         "adam_epsilon": [0, -1e-8],
-        "max_iter": [0, -1, 2.5, None],
+        "max_iter": [0, -1, 2.5, "auto"],
         "shuffle": ["no"],
         "early_stopping": [None],
         "validation_fraction": [0, 1, -0.5, 30],
@@ -262,7 +266,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "n_jobs": [0, 1.5, "all"],
         "similarity": [None],
         "augmentation": ["flip", 3, (4, 3), Augmentation, Augmentation(4, 4)],
-        "input_dropout": [-0.1, 1, 1.5, NAN, "0.2", None],
+        "input_dropout": [-0.1, 1, 1.5, NAN, "0.2"],
         "checkpoint": [3, True, b"folder", ["a"], Checkpoint("a")],
         "callbacks": [None, 3, Monitor, [Monitor], [print]],
         "verbose": [-1, "loud"],
@@ -439,7 +443,7 @@ def test_a_diverging_fit_says_what_to_do_and_keeps_the_last_finite_network(of):
     with pytest.raises(DivergenceError, match=r"in epoch \d+: layer \d has") as raised:
         model.fit(X, y)
     assert str(raised.value).endswith(
-        "Scale the inputs (StandardScaler) or lower learning_rate_init."
+        "Scale the inputs (standardize=True) or lower learning_rate_init."
     )
     assert model.n_iter_ == len(model.loss_curve_) == raised.value.epoch
     assert np.isfinite(model.loss_curve_).all()

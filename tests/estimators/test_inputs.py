@@ -211,19 +211,28 @@ def test_a_large_X_is_not_copied(kind):
     X, y, size = large(kind)
     assert size > 9e6
     model = SparseMLPClassifier(
-        (20,), epsilon=2, max_iter=2, learning_rate_init=1e-4, random_state=0
+        (20,),
+        epsilon=2,
+        max_iter=2,
+        learning_rate_init=1e-4,
+        random_state=0,
+        standardize=False,
     )
     rest = 30 * len(y)  # targets, the order of the rows, what is predicted
     assert peak_of(lambda: model.fit(X, y)) < 0.1 * size + rest
     assert peak_of(lambda: model.predict(X)) < 0.1 * size + rest
     assert peak_of(lambda: model.partial_fit(X, y)) < 0.1 * size + rest
-    # The held-out tenth is copied, and nothing else.
-    model.set_params(early_stopping=True)
-    assert peak_of(lambda: model.fit(X, y)) < 0.25 * size + 3 * rest
-    assert model.n_iter_ == 2
+    # The tenth that a network holds out is copied, and nothing else.
+    for n_networks in (1, 4):
+        model.set_params(early_stopping=True, n_networks=n_networks)
+        copies = 0.1 * n_networks * size
+        assert peak_of(lambda: model.fit(X, y)) < copies + 0.15 * size + 3 * rest
+        assert model.n_iter_ == 2
 
 
 def test_the_yardstick_sees_a_copy():
     X, y, size = large("float32")
-    model = SparseMLPClassifier((20,), epsilon=2, max_iter=1, learning_rate_init=1e-4)
+    model = SparseMLPClassifier(
+        (20,), epsilon=2, max_iter=1, learning_rate_init=1e-4, standardize=False
+    )
     assert peak_of(lambda: model.fit(np.asfortranarray(X), y)) > 0.9 * size

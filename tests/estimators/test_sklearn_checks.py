@@ -38,7 +38,13 @@ def test_small_networks(estimator, check):
     run(check, estimator)
 
 
-@pytest.mark.slow
+@parametrize_with_checks(
+    [of((32, 16), epsilon=2, max_iter=80, standardize=True) for of in ESTIMATORS]
+)
+def test_raw_features(estimator, check):
+    run(check, estimator)
+
+
 @parametrize_with_checks([SparseMLPClassifier(), SparseMLPRegressor()])
 def test_plain_defaults(estimator, check):
     run(check, estimator)
@@ -52,7 +58,9 @@ def test_no_tag_excuses_anything(of):
     assert not tags._skip_test
     assert tags.requires_fit
     assert tags.array_api_support is False
-    assert not tags.input_tags.allow_nan
+    assert tags.input_tags.allow_nan
+    plain = of(standardize=False).__sklearn_tags__()
+    assert not plain.input_tags.allow_nan
     assert tags.input_tags.two_d_array and tags.input_tags.sparse
     assert tags.target_tags.required and not tags.target_tags.positive_only
     for kind in (tags.classifier_tags, tags.regressor_tags):

@@ -22,7 +22,7 @@ import pandas as pd
 import scipy.sparse
 
 import cofire
-from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor, saving
+from cofire import Augmentation, SparseMLPRegressor, saving
 from cofire.callbacks import Callback
 from cofire.diagnostics.proofs import KNOWN
 from cofire.methods.cofire import Cofire
@@ -31,6 +31,7 @@ from cofire.methods.rigl import RigL
 from cofire.methods.set import SET
 from cofire.search import Exact, Linear, Screened
 from helpers import processes, simd
+from helpers.estimator_cases import earlier
 
 FOLDER = Path(__file__).parent
 EXPECTED = FOLDER / "expected.json"
@@ -49,11 +50,12 @@ SMALL |= {"max_iter": 2, "batch_size": 16, "n_jobs": 1}
 
 
 def classifier(y=NUMBER, rows=X, fit=(), **parameters):
-    return SparseMLPClassifier(**SMALL | parameters).fit(rows, y, **dict(fit))
+    return earlier(**SMALL | parameters).fit(rows, y, **dict(fit))
 
 
 def regressor(y, rows=X, fit=(), **parameters):
-    return SparseMLPRegressor(**SMALL | parameters).fit(rows, y, **dict(fit))
+    model = earlier(SparseMLPRegressor, **SMALL | parameters)
+    return model.fit(rows, y, **dict(fit))
 
 
 class Interruption(Callback):
@@ -66,7 +68,7 @@ class Interruption(Callback):
 
 
 def interrupted():
-    model = SparseMLPClassifier(**SMALL | {"max_iter": 99, "method": "set"})
+    model = earlier(**SMALL | {"max_iter": 99, "method": "set"})
     model.callbacks = [Interruption()]
     try:
         model.fit(X, NUMBER, **VALIDATION)

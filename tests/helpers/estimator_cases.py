@@ -38,13 +38,20 @@ def data_for(estimator, **how):
 
 def before(of):
     """The defaults of version 0.1: one network, an epoch is a pass, no recipe."""
-    known = of._get_param_names()
-    return {k: v for k, v in DEFAULTS_0_1.items() if k in known}
+    defaults = dict(DEFAULTS_0_1)
+    if issubclass(of, SparseMLPRegressor):
+        defaults["learning_rate_init"] = 0.001
+    return {k: v for k, v in defaults.items() if k in of._get_param_names()}
+
+
+def earlier(of=SparseMLPClassifier, **how):
+    """An estimator with the defaults of version 0.1, but for what is given."""
+    return of(**before(of) | how)
 
 
 def small(of=SparseMLPClassifier, **how):
     """A small network: epochs of a few batches, the last one not full."""
-    defaults = before(of) | {
+    defaults = {
         "hidden_layer_sizes": (10, 8),
         "epsilon": 1.5,
         "init": "sparse_aware",  # with the default, so small a network hardly fires
@@ -54,7 +61,7 @@ def small(of=SparseMLPClassifier, **how):
         "max_iter": 4,
         "random_state": 7,
     }
-    return of(**defaults | how)
+    return earlier(of, **defaults | how)
 
 
 def network_bits(network):

@@ -124,10 +124,14 @@ def rarity(X):
 # ---- rows as training sees them ------------------------------------------------------
 
 
-def kept(n_rows, n_features, share, seed, epoch):
-    """Which values of all rows are seen in an epoch, by `input_dropout`."""
+def kept(n_rows, n_features, share, seed, epoch, first=None):
+    """Which values of all rows are seen in an epoch, by `input_dropout`.
+
+    first: the epoch in which the call begins, if that is another.
+    """
     ids, mod = np.arange(n_rows), np.uint64(2**32)
-    key = lots(np.arange(n_features), seed, 2**29 + 1, epoch)
+    begun = epoch if first is None else first
+    key = lots(np.arange(n_features), seed, 2**29 + 1, begun)
     factor, summand = (lots(2 * ids + k, seed, 2**29 + 2, epoch) for k in (0, 1))
     lot = (factor[:, None] * key + summand[:, None]) % mod
     # As the engine counts, from the middle: the lower half of the numbers comes last.
@@ -135,10 +139,11 @@ def kept(n_rows, n_features, share, seed, epoch):
     return lot >= np.uint64(int(share * 2**32))
 
 
-def dropped_out(X, share, seed, epoch):
+def dropped_out(X, share, seed, epoch, first=None):
     """A copy of all rows as they are seen in an epoch: float32 stays float32."""
     factor = np.float32(1 / (1 - share))
-    return np.where(kept(*X.shape, share, seed, epoch), X * factor, X.dtype.type(0))
+    seen = kept(*X.shape, share, seed, epoch, first)
+    return np.where(seen, X * factor, X.dtype.type(0))
 
 
 def look(row, augmentation, seed, epoch):

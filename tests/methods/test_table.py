@@ -15,7 +15,7 @@ from sklearn.base import clone
 import cofire
 from cofire import METHODS
 from cofire.errors import ModelFormatError
-from cofire.estimators.plan import make_plan
+from cofire.estimators.plan import check_parameters
 from cofire.methods import make_method
 from cofire.methods.set import SET
 from cofire.methods.table import GROUP, MethodTable
@@ -272,7 +272,7 @@ def test_a_model_file_does_not_import_its_method(
     table["plugged"]
     again = cofire.load(tmp_path / "model.cofire")
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
-    restored = make_plan(again).settings.method
+    restored = check_parameters(again)
     assert type(restored) is sys.modules["plugged_a"].Plugged
     assert restored.returning == ("fresh" if by_name else "kept")
 

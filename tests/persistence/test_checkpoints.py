@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import cofire
-from cofire import SparseMLPClassifier
 from cofire.callbacks import Callback, Checkpoint
+from helpers.estimator_cases import earlier
 from helpers.reliability.checkpoint_cases import FITS, X, estimator, sha256, y
 
 
@@ -34,7 +34,7 @@ def model(folder=None, **parameters):
     if folder is not None:
         callbacks = [CutOff(None), Checkpoint(folder, every=1)]
         defaults |= {"callbacks": callbacks}
-    return SparseMLPClassifier(**defaults | parameters)
+    return earlier(**defaults | parameters)
 
 
 def cut_off(estimator, after, *data):

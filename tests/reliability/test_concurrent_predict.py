@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-import cofire
-from helpers.estimator_cases import classes
+from helpers.estimator_cases import classes, earlier
 from helpers.reliability import figures
 
 N_THREADS = 16
@@ -20,8 +19,8 @@ class Together:
 
     def __init__(self, folder):
         self.X, self.y = classes(n=3000, n_features=20, n_classes=4)
-        self.model = cofire.SparseMLPClassifier(
-            (60, 60), method="ctre_sim", max_iter=3, n_jobs=2, random_state=0
+        self.model = earlier(
+            hidden_layer_sizes=(60, 60), max_iter=3, n_jobs=2, random_state=0
         ).fit(self.X, self.y)
         self.parts = [slice(None), slice(0, 1), slice(7, 1500), slice(0, 3000, 3)]
         self.expected = [self.answers(part) for part in self.parts]

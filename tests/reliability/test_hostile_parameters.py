@@ -29,16 +29,19 @@ WRONG = {
     "activation": [b"relu", "", ["relu"], np.array("relu")],
     "method": ["", b"set", {"set"}],
     "method_options": [[], {1: 2}, "patience"],
+    "n_networks": [INF, -INF, 2.0, "1", 1j, np.array([2])],
     "epsilon": [INF, -INF, 5e-324, 1e-300, 1j, np.array([1.0]), np.float32("nan")],
     "density": [INF, -INF, 5e-324, 1 + 1e-9, 1j, np.array(0.5)],
     "init": ["", b"normal", None],
     "drop_fraction": [INF, -INF, 1 - 1e-17, 1j],
     "drop_schedule": ["", b"cosine", ["cosine"]],
+    "update_interval": [INF, 1e3, -HUGE, "", "Epoch", b"epoch", np.array([100])],
+    "update_stop": [INF, -INF, 1 + 1e-9, -5e-324, HUGE, 1j, np.array([0.5])],
     "solver": ["", "SGD ", b"sgd"],
     "alpha": [INF, 1e300, 1e39, HUGE, 1j, "0"],
     "batch_size": [INF, NAN, 1.0, 1e3, "32", np.float32(5)],
     "last_batch": ["", None, b"drop"],
-    "learning_rate": [{0: INF}, {0: 1e300}, {0: HUGE}, {"0": 1.0}, {None: 1.0}, None],
+    "learning_rate": [{0: INF}, {0: 1e300}, {0: HUGE}, {"0": 1.0}, {None: 1.0}, [0.1]],
     "learning_rate_init": [INF, 1e300, 1e39, HUGE, 1j],
     "momentum": [INF, NAN, 1 + 1e-15, HUGE],
     "nesterovs_momentum": [2, None],
@@ -58,6 +61,7 @@ WRONG = {
     "checkpoint": [3, b"folder", ["a"], Checkpoint("a"), "", "a\0b"],
     "augmentation": [Augmentation(2**40, 1), Augmentation(2**31, 2**31, 2**31), {}],
     "input_dropout": [INF, -INF, 1 - 1e-17, 1j, HUGE, np.array([0.5])],
+    "standardize": [NAN, "True", np.array([True, False])],
     "callbacks": ["abc", [None]],
     "verbose": [NAN, None],
 }
@@ -65,6 +69,9 @@ WRONG = {
 RIGHT = {
     "hidden_layer_sizes": [((5, 6), np.array([5, 6], np.uint8)), ((7,), np.int16(7))],
     "epsilon": [(2.0, np.float32(2)), (2.0, 2), (1e308, 10**300)],
+    "n_networks": [(2, np.int8(2))],
+    "update_interval": [(3, np.uint8(3)), (10**9, HUGE), ("epoch", np.str_("epoch"))],
+    "update_stop": [(0.5, np.float32(0.5)), (1.0, 1), (0.0, 5e-324)],
     "density": [(0.5, np.float64(0.5)), (1.0, 1)],
     "drop_fraction": [(0.5, np.float32(0.5)), (0.0, 0), (0.0, 5e-324)],
     "input_dropout": [(0.5, np.float32(0.5)), (0.0, 0), (0.0, 5e-324)],
@@ -126,6 +133,8 @@ TOO_LARGE = [
     {"hidden_layer_sizes": (2**30, 2**30), "method": "dense"},
     {"hidden_layer_sizes": (2**30, 2**30), "method": "snip"},
     {"hidden_layer_sizes": (2**30, 2**30), "density": 1.0},
+    {"n_networks": 2**40},
+    {"n_networks": HUGE},
 ]
 
 

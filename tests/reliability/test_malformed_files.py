@@ -10,6 +10,7 @@ import pytest
 
 from cofire import SparseMLPRegressor
 from helpers import processes
+from helpers.estimator_cases import earlier
 from helpers.reliability import figures
 from helpers.reliability.file_cases import Good, assemble, pack, unpack, with_text
 
@@ -103,8 +104,14 @@ def test_a_million_damaged_files_are_refused():
 def large_file(folder: Path) -> Good:
     """A model of 50 MB."""
     X = np.random.default_rng(0).standard_normal((64, 3000)).astype(np.float32)
-    model = SparseMLPRegressor(
-        (3000,), density=0.35, method="static", max_iter=1, random_state=0, n_jobs=1
+    model = earlier(
+        SparseMLPRegressor,
+        hidden_layer_sizes=(3000,),
+        density=0.35,
+        method="static",
+        max_iter=1,
+        random_state=0,
+        n_jobs=1,
     ).fit(X, X[:, 0])
     model.save(folder / "large")
     content = (folder / "large").read_bytes()
@@ -246,9 +253,9 @@ def test_a_large_file_takes_little_memory(tmp_path):
 def small(tmp_path_factory) -> Good:
     folder = tmp_path_factory.mktemp("small")
     X = np.random.default_rng(0).standard_normal((20, 3)).astype(np.float32)
-    SparseMLPRegressor((4,), epsilon=0.5, max_iter=1, random_state=0).fit(
-        X, X[:, 0]
-    ).save(folder / "m")
+    how = {"hidden_layer_sizes": (4,), "epsilon": 0.5, "max_iter": 1}
+    model = earlier(SparseMLPRegressor, **how, random_state=0)
+    model.fit(X, X[:, 0]).save(folder / "m")
     content = (folder / "m").read_bytes()
     return Good(content, unpack(content))
 

@@ -56,13 +56,14 @@ def of_model(model):
 def make_call(name, folder, n_rows=2000, n_features=300, n_hidden=600):
     """A call that takes some tens of megabytes, and says what came out."""
     import cofire
+    from helpers.estimator_cases import earlier
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_features))  # float64: a copy is made
     y = rng.integers(0, 5, size=n_rows)
 
     def new_model(**how):
-        return cofire.SparseMLPClassifier(
+        return earlier(
             **{"hidden_layer_sizes": (n_hidden, n_hidden), "epsilon": 30, "max_iter": 2}
             | {"batch_size": 500, "n_jobs": 4, "random_state": 0}
             | how
@@ -83,8 +84,8 @@ def make_call(name, folder, n_rows=2000, n_features=300, n_hidden=600):
 
     def go_on():
         # A model whose last call failed is whole, and goes on.
-        for earlier in models:
-            earlier.partial_fit(X, y).network_.check()
+        for model in models:
+            model.partial_fit(X, y).network_.check()
         models[:] = [cofire.load(path)]
         return of_model(models[0].partial_fit(X, y))
 

@@ -44,11 +44,11 @@ def left_over():
 def train_one(how, X, y, path):
     """Fit, go on, predict, save, load, go on; the number of epochs that took."""
     import cofire
+    from helpers.estimator_cases import earlier
 
     n = len(y) // 8
-    model = cofire.SparseMLPClassifier(
-        (40, 40), batch_size=BATCH, max_iter=6, n_jobs=2, random_state=0, **how
-    )
+    shared = {"hidden_layer_sizes": (40, 40), "batch_size": BATCH, "max_iter": 6}
+    model = earlier(**shared, n_jobs=2, random_state=0, **how)
     model.fit(X, y, X_val=X[:n], y_val=y[:n])
     if how["method"] != "ctre_seq":  # which needs validation
         model.partial_fit(X, y)

@@ -30,7 +30,7 @@ HISTORY = [
 
 
 def test_a_receipt_is_what_one_counts_by_hand(network):
-    paid = receipt(network, HISTORY, simd_level="x86-64-v3", threads=2)
+    paid = receipt([network], [HISTORY], simd_level="x86-64-v3", threads=2)
     assert (paid.connections, paid.dense_connections) == (5 + 6, 4 * 3 + 3 * 2)
     assert (paid.multiply_adds, paid.dense_multiply_adds) == (11, 18)
     # Weights and indices of 4 bytes, pointers (3 + 1 and 2 + 1) of 8, biases of 4.
@@ -44,7 +44,7 @@ def test_a_receipt_is_what_one_counts_by_hand(network):
 
 
 def test_bytes_are_those_of_the_arrays(network):
-    paid = receipt(network, [], simd_level="", threads=1)
+    paid = receipt([network], [[]], simd_level="", threads=1)
     arrays = [
         array
         for layer in network.layers
@@ -54,7 +54,7 @@ def test_bytes_are_those_of_the_arrays(network):
 
 
 def test_a_receipt_prints_its_figures_and_goes_into_json(network):
-    paid = receipt(network, HISTORY, simd_level="x86-64-v3", threads=2)
+    paid = receipt([network], [HISTORY], simd_level="x86-64-v3", threads=2)
     lines = str(paid).splitlines()
     assert lines[1].split() == ["connections", "11", "18", "1.6", "x", "less"]
     # A full layer takes an index a weight: more bytes than the dense one.
@@ -67,9 +67,22 @@ def test_a_receipt_prints_its_figures_and_goes_into_json(network):
     assert json.loads(json.dumps(paid.to_dict()))["dense_bytes"] == 92
 
 
+def test_several_networks_cost_their_sum(network):
+    one = receipt([network], [HISTORY], simd_level="", threads=2)
+    two = receipt([network] * 2, [HISTORY, HISTORY[:1]], simd_level="", threads=2)
+    for name in ("connections", "bytes", "multiply_adds"):
+        assert getattr(two, name) == 2 * getattr(one, name)
+        dense = f"dense_{name}"
+        assert getattr(two, dense) == 2 * getattr(one, dense)
+    assert (two.train_seconds, two.rewire_seconds) == (3.0 + 1.0, 0.25)
+    assert two.evaluate_seconds == 1.5
+    assert two.epochs == one.epochs == 2  # of the first
+    assert two.capped_layers == one.capped_layers == (1,)
+
+
 def test_full_layers_are_none_where_none_is_full():
     sparse = SparseNetwork([layer([0], 2, 2)], "relu", "softmax")
-    paid = receipt(sparse, [], simd_level="", threads=1)
+    paid = receipt([sparse], [[]], simd_level="", threads=1)
     assert paid.capped_layers == ()
     assert str(paid).endswith("layers with every connection: none")
 

@@ -1,17 +1,18 @@
 """The loop of epochs: what runs, what is recorded, when it stops."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
-from cofire import METHODS, SparseMLPClassifier, engine
+from cofire import METHODS, engine
 from cofire.callbacks import Callback
 from cofire.core.optimizers import SGD, Adam
 from cofire.errors import DivergenceError
 from cofire.methods import make_method
+from cofire.methods.set import SET
 from cofire.training.loop import train
-from helpers.estimator_cases import METHODS_ALONE, network_bits, same
+from helpers.estimator_cases import METHODS_ALONE, earlier, network_bits, same
 from helpers.training_cases import SETTINGS, Telling, begin
 
 
@@ -107,6 +108,165 @@ def test_only_the_rows_in_use_are_trained_on():
     assert same(network_bits(progress.network), network_bits(other.network))
 
 
+# ---- updates between steps -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counting(SET):
+    """Writes down at which updates it was asked, and how much it may drop."""
+
+    log: list = field(default_factory=list)
+
+    def drop(self, layer, n, context):
+        if context.layer_index == 0:
+            self.log.append((context.update, context.epoch, context.drop_fraction))
+        return super().drop(layer, n, context)
+
+
+def counted(n_epochs=6, **how):
+    """What a method is told; an epoch has 5 steps of 20 rows."""
+    method = Counting()
+    progress, data = begin()
+    settings = replace(SETTINGS, method=method, max_epochs=n_epochs, **how)
+    train(progress, data, settings, n_epochs=n_epochs)
+    return method.log, progress
+
+
+@pytest.mark.parametrize("steps_per_epoch", [None, 5, 4])
+@pytest.mark.parametrize("interval", [1, 2, 3, 5, 7, 12, 100])
+def test_updates_are_due_each_so_many_steps(interval, steps_per_epoch):
+    log, progress = counted(update_interval=interval, steps_per_epoch=steps_per_epoch)
+    per_epoch = steps_per_epoch or 5
+    n_steps = 6 * per_epoch
+    expected = [
+        (step // interval, step // per_epoch, 0.3)
+        for step in range(1, n_steps)
+        if step % interval == 0
+    ]
+    assert log == expected
+    assert progress.optimizer.steps_done == n_steps
+    # The records add up what the updates of an epoch did.
+    for record in progress.history:
+        n_updates = sum(epoch == record["epoch"] for _, epoch, _ in expected)
+        assert record["replaced"] == [12 * n_updates, 6 * n_updates]
+
+
+@pytest.mark.parametrize(
+    ("stop", "interval", "updates"),
+    [
+        (1.0, None, [1, 2, 3, 4, 5]),
+        (0.5, None, [1, 2]),  # none from the fourth epoch on
+        (0.51, None, [1, 2, 3]),
+        (0.0, None, []),
+        (0.5, 4, [1, 2, 3]),  # before steps 4, 8 and 12 of 30
+        (0.54, 4, [1, 2, 3, 4]),
+        (0.53, 4, [1, 2, 3]),  # 16 / 30 is more
+    ],
+)
+def test_the_topology_stays_once_a_part_of_the_fit_is_done(stop, interval, updates):
+    log, _ = counted(update_stop=stop, update_interval=interval)
+    assert [update for update, _, _ in log] == updates
+
+
+def test_a_falling_fraction_reaches_zero_where_updates_stop():
+    how = {"update_interval": 2, "drop_schedule": "cosine"}
+    log, _ = counted(update_stop=0.5, **how)
+    steps = np.array([2 * update for update, _, _ in log])
+    assert steps.max() == 14  # of 30
+    expected = 0.3 * (1 + np.cos(np.pi * steps / 15)) / 2
+    assert [fraction for _, _, fraction in log] == pytest.approx(expected)
+
+
+def test_a_warm_start_counts_its_part_of_the_fit_from_its_own_beginning():
+    method = Counting()
+    progress, data = begin()
+    how = {"method": method, "max_epochs": 4, "update_stop": 0.5}
+    settings = replace(SETTINGS, **how)
+    train(progress, data, settings, n_epochs=4)
+    progress.begin_fit()
+    train(progress, data, settings, n_epochs=4)
+    assert [epoch for _, epoch, _ in method.log] == [1, 4, 5]
+
+
+def test_the_rate_falls_within_an_epoch_where_updates_cut_it(monkeypatch):
+    rates = []
+    train_epoch = engine.train_epoch
+
+    def spy(network, optimizer, *arguments, **more):
+        rates.append(optimizer.learning_rate)
+        return train_epoch(network, optimizer, *arguments, **more)
+
+    monkeypatch.setattr(engine, "train_epoch", spy)
+    _, progress = counted(n_epochs=2, update_interval=3, learning_rate="cosine")
+    done = np.array([0, 3, 5, 6, 9]) / 10
+    assert rates == pytest.approx(0.05 * (1 + np.cos(np.pi * done)) / 2)
+    # A record tells with which rate its epoch began.
+    assert [r["learning_rate"] for r in progress.history] == [rates[0], rates[2]]
+
+
+@pytest.mark.parametrize("steps_per_epoch", [None, 4])
+def test_the_loss_of_an_epoch_is_that_of_its_steps(steps_per_epoch):
+    how = {"method": make_method("static"), "batch_size": 18}  # 90 rows: all full
+    how |= {"steps_per_epoch": steps_per_epoch}
+    found = []
+    for interval in (None, 1, 3):
+        progress, data = begin()
+        settings = replace(SETTINGS, update_interval=interval, **how)
+        train(progress, data, settings, n_epochs=3)
+        found.append([record["loss"] for record in progress.history])
+        bits = network_bits(progress.network)
+        if interval is None:
+            whole = bits
+        assert same(bits, whole)  # to cut an epoch changes nothing in itself
+    assert found[1] == pytest.approx(found[0], rel=1e-6)
+    assert found[2] == pytest.approx(found[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("steps_per_epoch", [None, 3])
+@pytest.mark.parametrize("name", ["cofire", "ctre_sim", "rigl", "set"])
+def test_going_on_between_updates_gives_the_bits_of_going_through(
+    name, steps_per_epoch
+):
+    settings = replace(
+        SETTINGS,
+        method=make_method(name),
+        update_interval=4,
+        update_stop=0.8,
+        drop_schedule="cosine",
+        learning_rate="cosine",
+        steps_per_epoch=steps_per_epoch,
+        input_dropout=0.2,
+    )
+    through, data = begin()
+    train(through, data, settings, n_epochs=6)
+    resumed, _ = begin()
+    for n_epochs in (1, 3, 2):
+        train(resumed, data, settings, n_epochs=n_epochs)
+    assert same(network_bits(through.network), network_bits(resumed.network))
+    assert [r["loss"] for r in through.history] == [r["loss"] for r in resumed.history]
+
+
+def test_divergence_between_updates_leaves_the_last_finite_network():
+    """It comes in the second of three stretches: the first is kept, not the update."""
+    seen = []
+
+    class Raising(Counting):
+        def drop(self, layer, n, context):
+            if context.layer_index == 0:
+                seen.append(network_bits(progress.network.copy()))
+            if context.update == 1:
+                progress.rate_factor = 1e30
+            return super().drop(layer, n, context)
+
+    progress, data = begin()
+    settings = replace(SETTINGS, method=Raising(), update_interval=2)
+    with pytest.raises(DivergenceError, match="in epoch 0: layer"):
+        train(progress, data, settings, n_epochs=2)
+    assert len(seen) == 1
+    assert same(network_bits(progress.network), seen[0])
+    assert progress.epoch == 0 and progress.history == []
+
+
 # ---- what a record holds -------------------------------------------------------------
 
 
@@ -172,7 +332,7 @@ def test_divergence_names_epoch_and_layer_and_keeps_the_finite_network():
         train(progress, data, settings, n_epochs=2)
     assert raised.value.epoch == 2 and raised.value.layer in (0, 1)
     assert str(raised.value).endswith(
-        "Scale the inputs (StandardScaler) or lower learning_rate_init."
+        "Scale the inputs (standardize=True) or lower learning_rate_init."
     )
     assert same(network_bits(progress.network), before)
     assert progress.epoch == len(progress.history) == 2
@@ -198,8 +358,12 @@ def test_ctre_finds_the_inputs_that_belong_together_and_set_does_not():
         counts = []
         for seed in range(5):
             X, y = one_pair_among_noise(seed)
-            model = SparseMLPClassifier(
-                (30,), method=method, epsilon=1, max_iter=30, random_state=seed
+            model = earlier(
+                hidden_layer_sizes=(30,),
+                method=method,
+                epsilon=1,
+                max_iter=30,
+                random_state=seed,
             )
             indices = model.fit(X, y).network_.layers[0].indices
             counts.append(np.isin(indices, [0, 1]).sum())
@@ -216,8 +380,12 @@ def test_ctre_finds_the_inputs_that_belong_together_and_set_does_not():
 
 def test_a_warm_start_runs_its_own_cosine():
     X, y = one_pair_among_noise(0)
-    model = SparseMLPClassifier(
-        (20,), epsilon=1, max_iter=3, learning_rate="cosine", warm_start=True
+    model = earlier(
+        hidden_layer_sizes=(20,),
+        epsilon=1,
+        max_iter=3,
+        learning_rate="cosine",
+        warm_start=True,
     )
     rates = [record["learning_rate"] for record in model.fit(X, y).fit(X, y).history_]
     assert len(rates) == 6
@@ -227,8 +395,8 @@ def test_a_warm_start_runs_its_own_cosine():
 
 def test_a_warm_start_forgets_what_was_best():
     X, y = one_pair_among_noise(0)
-    model = SparseMLPClassifier(
-        (20,), epsilon=1, max_iter=4, warm_start=True, random_state=0
+    model = earlier(
+        hidden_layer_sizes=(20,), epsilon=1, max_iter=4, warm_start=True, random_state=0
     )
     model.fit(X, y, X_val=X, y_val=y)
     model.fit(X, y, X_val=X, y_val=1 - y)  # now everything is the other way round

@@ -44,20 +44,23 @@ def _inside_a_worker() -> bool:
     return nested or multiprocessing.parent_process() is not None
 
 
-def check_memory(sizes: Sequence[int], counts: Sequence[int]) -> None:
-    """Raise a MemoryError if the arrays of a network do not fit into memory.
+def check_memory(
+    sizes: Sequence[int], counts: Sequence[int], n_networks: int = 1
+) -> None:
+    """Raise a MemoryError if the arrays of such networks do not fit into memory.
 
     Without this check, the operating system may promise memory that it does not have
     and kill the program when it is used.
 
     >>> check_memory([784, 1000, 10], [8000, 5000])
     """
-    needed = _PER_CONNECTION * sum(counts) + _PER_NEURON * sum(sizes[1:])
-    if needed > (there := physical_memory()):
+    each = _PER_CONNECTION * sum(counts) + _PER_NEURON * sum(sizes[1:])
+    if n_networks * each > (there := physical_memory()):
+        times = "" if n_networks == 1 else f" for each of n_networks={n_networks}"
         raise MemoryError(
             f"hidden_layer_sizes, epsilon, density: a network of sizes "
             f"{' x '.join(map(str, sizes))} with {sum(counts)} connections needs "
-            f"at least {needed / 2**30:.3g} GiB; this machine has "
+            f"at least {each / 2**30:.3g} GiB{times}; this machine has "
             f"{there / 2**30:.3g} GiB. Make it smaller or sparser."
         )
 

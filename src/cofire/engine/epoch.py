@@ -1,5 +1,6 @@
 """One epoch of training, gradients, and prediction: one native call each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,10 +53,10 @@ def train_epoch(
     output, else float32 (n_rows, n_out). With `augmentation` the rows, floats or bytes,
     are changed by random numbers of (`seed`, pass, row); bytes are moved, then scaled
     by the feature they were moved to. Then each value is set to 0 with the probability
-    `input_dropout`, by random numbers of (`seed`, pass, row, feature), and the
-    others are multiplied by 1 / (1 - `input_dropout`). `label_smoothing` is the
-    fraction of a class number that all classes get evenly; a sigmoid's target is moved
-    by this fraction towards 1/2.
+    `input_dropout`, by random numbers of (`seed`, pass, row) and of (`seed`, `epoch`,
+    feature), and the others are multiplied by 1 / (1 - `input_dropout`).
+    `label_smoothing` is the fraction of a class number that all classes get evenly; a
+    sigmoid's target is moved by this fraction towards 1/2.
     The same bits come out for any `n_threads`. If the loss, a weight, or an output of
     the trained network for one of the rows is not finite, this raises
     `DivergenceError` and leaves network and optimiser as they were before the call.
@@ -96,11 +97,17 @@ def train_epoch(
     return EpochStats(result.loss, result.n_steps, result.fired)
 
 
-def predict(network: SparseNetwork, rows: Rows, *, n_threads: int = 1) -> np.ndarray:
-    """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier."""
-    out = np.empty((len(rows), network.layers[-1].n_out), np.float32)
+def predict(
+    network: SparseNetwork | Sequence[SparseNetwork], rows: Rows, *, n_threads: int = 1
+) -> np.ndarray:
+    """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier.
+
+    Of several networks it is the mean of their outputs.
+    """
+    networks = [network] if isinstance(network, SparseNetwork) else network
+    out = np.empty((len(rows), networks[0].layers[-1].n_out), np.float32)
     _native.predict(
-        network=native_network(network),
+        networks=[native_network(one) for one in networks],
         rows=rows.native,
         out=out,
         n_threads=n_threads,

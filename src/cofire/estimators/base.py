@@ -25,7 +25,7 @@ from cofire.estimators.description import (
 )
 from cofire.estimators.failures import remedy
 from cofire.estimators.holdout import outputs_of, scorer_of
-from cofire.estimators.inputs import check_X
+from cofire.estimators.inputs import engine_rows
 from cofire.estimators.network_training import (
     NetworkTraining,
     prepare_network,
@@ -34,6 +34,7 @@ from cofire.estimators.network_training import (
 from cofire.estimators.parameters import Parameters
 from cofire.estimators.plan import check_parameters
 from cofire.estimators.prepare import COLUMNS, Prepared, check_data, prepare
+from cofire.estimators.raw import check_rows
 from cofire.estimators.sklearn_callbacks import (
     CallbackSupport,
     sklearn_bridge,
@@ -106,6 +107,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
             plan.settings.n_threads,
             preprocessing=self._fitted.preprocessing if prepared.continues else None,
             chosen=plan.chosen,
+            encoder=prepared.encoder,
         )
 
         def copy_with(progress: Progress, resumed_after: int) -> "BaseSparseMLP":
@@ -187,7 +189,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
         networks = self.networks_  # first: an estimator that is not fitted says so
-        rows = engine.Rows(check_X(self, X))
+        rows = engine_rows(check_rows(self, X, self._state.encoder))
         return outputs_of(networks, rows, n_threads(self.n_jobs), "X")
 
     def scorer(
@@ -198,8 +200,8 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         For callbacks, whose `on_train_begin` gets an estimator that can do this while
         it is being fitted. `name` says in errors which data are meant.
         """
-        targets = self._state.targets
-        rows = check_data(self, targets, X, y, sample_weight, name=name)
+        targets, encoder = self._state.targets, self._state.encoder
+        rows = check_data(self, targets, encoder, X, y, sample_weight, name=name)
         return scorer_of(targets, rows, n_threads(self.n_jobs), name)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -231,6 +233,15 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     def network_(self) -> SparseNetwork:
         """The first network: layers with `indptr`, `indices`, `weights`, `bias`."""
         return self._progress.network
+
+    @property
+    def input_names_(self) -> list[str]:
+        """Names of the network's inputs: "age", "income missing", "colour=red"."""
+        encoder = self._state.encoder
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i}" for i in range(self.n_features_in_)]
+        return list(names) if encoder is None else encoder.input_names(list(names))
 
     @property
     def coefs_(self) -> list[scipy.sparse.csc_array]:
@@ -321,6 +332,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = bool(self.standardize)
         return tags
 
 

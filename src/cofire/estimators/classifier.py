@@ -20,8 +20,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     """A classifier whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPClassifier`: binary, multi-class and
-    multi-label targets, dense or sparse X. Scale the inputs (`StandardScaler`) as for
-    any neural network. A uint8 X is used as it is, a sparse X is never made dense.
+    multi-label targets, dense or sparse X. X is taken as it is: features are
+    standardised inside, missing values and the categories of a DataFrame are
+    understood; a uint8 X is not copied, a sparse X is never made dense. What is left at
+    None follows from the number of rows (docs/schedule.md).
 
     Parameters
     ----------
@@ -30,29 +32,33 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     Attributes
     ----------
     classes_ : labels (for multi-label targets the column numbers)
-    network_ : the layers, each with `indptr`, `indices`, `weights`, `bias`
+    networks_ : the networks whose outputs are averaged
+    network_ : the first: layers with `indptr`, `indices`, `weights`, `bias`
     coefs_, intercepts_ : the same as SciPy sparse arrays (n_in, n_out), and biases
-    density_, n_connections_ : how sparse it is
-    history_ : one dict per epoch: its losses and seconds, and per layer how many
-        connections were replaced, the fraction drawn at random, the active units;
-        epochs since the last better validation score, whether a phase was switched.
-        loss_curve_, loss_, n_iter_ come from it.
+    density_, n_connections_ : how sparse all of them are
+    chosen_parameters_ : what the fit used for the parameters that may be None
+    history_ : one dict per epoch of the first network: its losses and seconds, and per
+        layer how many connections were replaced, the fraction drawn at random, the
+        active units; epochs since the last better validation score, whether a phase
+        was switched. loss_curve_, loss_, n_iter_ come from it. histories_ has those of
+        all networks.
     validation_scores_, best_validation_score_ : None without validation data
     receipt_ : what the fit cost, beside its dense twin
     resumed_after_ : the epoch after which the fit continued from a checkpoint, else 0
     seed_, n_features_in_, feature_names_in_
+    input_names_ : of the network's inputs, which may be more than the features
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
     >>> from sklearn.model_selection import train_test_split
     >>> X, y = load_digits(return_X_y=True)
-    >>> X, X_test, y, y_test = train_test_split(X / 16, y, random_state=0)
-    >>> clf = SparseMLPClassifier((200,), epsilon=3, max_iter=40, random_state=0)
-    >>> clf.fit(X, y).score(X_test, y_test) > 0.9
+    >>> X, X_test, y, y_test = train_test_split(X, y, random_state=0)
+    >>> clf = SparseMLPClassifier(random_state=0).fit(X, y)
+    >>> clf.score(X_test, y_test) > 0.97
     True
-    >>> clf.n_connections_, round(clf.density_, 3)
-    (1422, 0.096)
+    >>> len(clf.networks_), clf.density_ < 0.1, clf.chosen_parameters_["epsilon"]
+    (4, True, 3.0)
     """
 
     _targets_kind, _stored_as = ClassTargets, "SparseMLPClassifier"
@@ -80,6 +86,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         """Train one epoch; the first call needs `classes` if its y lacks some.
 
         k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
+        With standardize=True the first call learns the columns of X, the others keep
+        what it learnt.
         """
         return self._partial_fit(X, y, sample_weight, classes)
 

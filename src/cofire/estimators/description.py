@@ -10,6 +10,7 @@ import scipy.sparse
 from cofire import __version__
 from cofire.callbacks import Callback, Checkpoint
 from cofire.engine import Augmentation
+from cofire.estimators.inputs import ScaledBytes
 from cofire.methods import METHODS, Method
 from cofire.persistence.progress import (
     Tensors,
@@ -54,6 +55,7 @@ def describe(
         "n_features": int(estimator.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "targets": fitted.targets.to_plain(),
+        "encoder": _describe_encoder(fitted, tensors),
         "simd_level": fitted.simd_level,
         "threads": fitted.threads,
         "resumed_after": fitted.resumed_after,
@@ -78,6 +80,7 @@ def fingerprint(
         "estimator": estimator._stored_as,
         "parameters": {k: v for k, v in parameters.items() if k not in _WITHOUT_EFFECT},
         "targets": estimator._fitted.targets.to_plain(),
+        "encoder": _describe_encoder(estimator._fitted, tensors),
         "callbacks": [type(c).__qualname__ for c in remembering(estimator.callbacks)],
         "seed": None if estimator.random_state is None else estimator.seed_,
         "start": None if start is None else describe_progress(start, tensors),
@@ -124,9 +127,16 @@ def _describe_object(value: Any, parameter: str, table: dict[str, type]) -> Docu
     )
 
 
+def _describe_encoder(fitted: Any, tensors: Tensors) -> Document | None:
+    return None if fitted.encoder is None else fitted.encoder.to_plain(tensors)
+
+
 def _feed(digest: Any, array: Any) -> None:
     if scipy.sparse.issparse(array):
         for part in (array.indptr, array.indices, array.data, np.array(array.shape)):
+            _feed(digest, part)
+    elif isinstance(array, ScaledBytes):
+        for part in array:
             _feed(digest, part)
     elif array is None:
         digest.update(b"none;")

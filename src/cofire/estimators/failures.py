@@ -9,17 +9,18 @@ RESTARTS = 2
 """How often a network that failed starts again, with a lower learning rate."""
 SLOWER = 0.3
 """What the learning rate is multiplied by at a restart."""
-_FEW_EPOCHS = 5  # too few to judge by
+_FEW_EPOCHS, _FEW_STEPS = 5, 100  # too few to judge by
 _ROWS = 1000  # looked at
 _FALL = 1e-3  # a fraction of the first loss: less has not moved
 _SMALL = 1e-3  # a first loss: there was hardly anything to learn
 _MOST = 0.9  # a class with more rows may well be the only one that is predicted
 
 
-def failure(progress: Progress, data: TrainingData) -> str | None:
+def failure(progress: Progress, data: TrainingData, settings: Settings) -> str | None:
     """Say in words why a trained network is of no use; None if it learnt something."""
     records = progress.history[progress.first_epoch :]
-    if len(records) < _FEW_EPOCHS:
+    n_steps = len(records) * data.steps(settings, progress.seed).per_epoch
+    if len(records) < _FEW_EPOCHS or n_steps < _FEW_STEPS:
         return None
     for i, n_alive in enumerate(records[-1]["alive"]):
         if n_alive == 0:
@@ -34,8 +35,9 @@ def failure(progress: Progress, data: TrainingData) -> str | None:
 
 def _predicts_one_class(progress: Progress, data: TrainingData) -> bool:
     ids = data.row_ids[:: max(1, len(data.row_ids) // _ROWS)]
-    classes, counts = np.unique(data.targets[ids], return_counts=True)
-    if len(classes) < 2 or counts.max() > _MOST * counts.sum():
+    weight = None if data.sample_weight is None else data.sample_weight[ids]
+    of_class = np.bincount(data.targets[ids], weight)
+    if of_class.max() > _MOST * of_class.sum():
         return False
     assert data.outputs is not None  # every estimator has them
     outputs = data.outputs(progress.network, ids)

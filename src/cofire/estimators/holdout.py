@@ -8,7 +8,8 @@ from sklearn.model_selection import train_test_split
 
 from cofire import engine
 from cofire.core.network import SparseNetwork
-from cofire.estimators.inputs import Rows
+from cofire.estimators.frames import is_frame
+from cofire.estimators.inputs import Rows, ScaledBytes, engine_rows
 from cofire.estimators.targets import Targets
 from cofire.training.progress import Scorer
 
@@ -17,16 +18,13 @@ def outputs_of(
     networks: Sequence[SparseNetwork], rows: engine.Rows, n_threads: int, name: str
 ) -> np.ndarray:
     """Mean outputs of networks; `name` says in an error whose rows they are."""
-    outputs = engine.predict(networks[0], rows, n_threads=n_threads)
-    for network in networks[1:]:
-        outputs += engine.predict(network, rows, n_threads=n_threads)
-    outputs /= len(networks)
+    outputs = engine.predict(networks, rows, n_threads=n_threads)
     n_bad = len(outputs) - int(np.isfinite(outputs).all(axis=1).sum())
     if n_bad:
         raise ValueError(
             f"{name}: {n_bad} of {len(outputs)} rows have values so large that the "
-            "network's outputs are not finite. Scale them (StandardScaler), like the "
-            "rows that it was trained on."
+            "network's outputs are not finite. Fit with standardize=True, or scale "
+            "them like the rows that it was trained on."
         )
     return outputs
 
@@ -34,7 +32,7 @@ def outputs_of(
 def scorer_of(targets: Targets, rows: Rows, n_threads: int, name: str) -> Scorer:
     """Return a function that scores a network on these rows."""
     targets.check_scorable(rows.targets)
-    prepared = engine.Rows(rows.X)
+    prepared = engine_rows(rows.X)
 
     def score(network: SparseNetwork) -> tuple[float, float]:
         outputs = outputs_of([network], prepared, n_threads, name)
@@ -74,4 +72,9 @@ def hold_out(
 def subset(rows: Rows, row_ids: np.ndarray) -> Rows:
     """Copy some of the rows."""
     weight: Any = None if rows.weight is None else rows.weight[row_ids]
-    return Rows(rows.X[row_ids], rows.targets[row_ids], weight)
+    X = rows.X
+    if isinstance(X, ScaledBytes):
+        X = X.rows(row_ids)
+    else:
+        X = X.iloc[row_ids] if is_frame(X) else X[row_ids]
+    return Rows(X, rows.targets[row_ids], weight)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from cofire import engine
 from cofire.engine.checks import check_sparse, check_width
 
 NAMED = re.compile(r"\b(X|y|\w*weight)\b")
@@ -22,10 +23,35 @@ ROWS: dict[str, Any] = {
 }
 
 
+class ScaledBytes(NamedTuple):
+    """Rows of bytes (uint8): value f of a row is ``scale[f] * byte + offset[f]``."""
+
+    bytes: np.ndarray
+    scale: np.ndarray
+    offset: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and features."""
+        return self.bytes.shape
+
+    def rows(self, row_ids: np.ndarray) -> "ScaledBytes":
+        """Copy some of the rows."""
+        return self._replace(bytes=self.bytes[row_ids])
+
+
+def engine_rows(X: Any) -> engine.Rows:
+    """Rows as the engine reads them."""
+    if isinstance(X, ScaledBytes):
+        return engine.Rows(X.bytes, scale=X.scale, offset=X.offset)
+    return engine.Rows(X)
+
+
 class Rows(NamedTuple):
     """Rows, encoded targets and weights, as the engine takes them."""
 
     X: Any
+    """Dense or sparse float32, uint8, or `ScaledBytes`."""
     targets: np.ndarray
     weight: np.ndarray | None
 
@@ -33,7 +59,7 @@ class Rows(NamedTuple):
 def check_X(estimator: Any, X: Any) -> Any:
     """Check rows to predict: as many features as in fit, and by the same names."""
     refuse_disguised("X", X)
-    with naming("X"):
+    with naming("X"), _hinting():
         X = validate_data(estimator, X, reset=False, **ROWS)
         _check_rows(X)
     return X
@@ -54,7 +80,7 @@ def check_inputs(
     """
     refuse_disguised("X", X)
     refuse_disguised("y", y)
-    with naming("X, y"):
+    with naming("X, y"), _hinting():
         X, y = validate_data(
             estimator,
             X,
@@ -65,10 +91,10 @@ def check_inputs(
             y_numeric=numeric,
         )
         _check_rows(X)
-    return X, y, None if sample_weight is None else _checked_weight(sample_weight, X)
+    return X, y, None if sample_weight is None else check_weight(sample_weight, X)
 
 
-def _checked_weight(sample_weight: Any, X: Any) -> np.ndarray:
+def check_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Check one weight >= 0 per row: float32."""
     refuse_disguised("sample_weight", sample_weight)
     with naming("sample_weight"):
@@ -95,6 +121,26 @@ def naming(argument: str) -> Iterator[None]:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{argument}: {error}") from error
+
+
+@contextmanager
+def _hinting() -> Iterator[None]:
+    """Say in an error about missing values or text in X that they can be used."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        if message.startswith("Input X contains NaN"):
+            raise ValueError(
+                "Input X contains NaN. standardize=True allows missing values in a "
+                "dense X; or fill them in, or leave their rows out."
+            ) from error
+        if message.startswith("could not convert string to float"):
+            raise ValueError(
+                f"{message}. standardize=True takes columns of text in a DataFrame as "
+                "categories."
+            ) from error
+        raise
 
 
 def refuse_disguised(argument: str, value: Any) -> None:

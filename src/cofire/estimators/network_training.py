@@ -35,6 +35,8 @@ class NetworkTraining:
     checkpoints: FitCheckpoints | None
     watchers: list[Callback]
     """Called while it runs; its checkpoints not among them."""
+    judged: bool
+    """Whether it must have learnt something: not after one call of partial_fit."""
     begun: bool = False
     failure: str | None = None
     """Why what it trained is of no use, if so."""
@@ -52,7 +54,9 @@ class NetworkTraining:
                     raise
                 self.failure = str(error)
             else:
-                self.failure = failure(self.progress, self.data)
+                self.failure = None
+                if self.judged:
+                    self.failure = failure(self.progress, self.data, self.settings)
                 if self.failure is None or not self._may_restart():
                     break
             self._restart()
@@ -130,6 +134,7 @@ def prepare_network(
                 begin(progress, data, plan.settings, prepared.counts)
             if index == 0:
                 _warn_if_full(progress.network, plan.settings)
+        judged = n_epochs is None
         if n_epochs is None:
             done = progress.epoch - progress.first_epoch
             n_epochs = plan.settings.max_epochs - done
@@ -144,6 +149,7 @@ def prepare_network(
             n_epochs,
             checkpoints,
             watchers,
+            judged,
         )
     except BaseException:
         if checkpoints is not None:

@@ -33,6 +33,7 @@ _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _FRACTION = Interval(Real, 0, 1, closed="left")  # but not all
 _COUNT = Interval(Integral, 1, None, closed="left")
 
+INPUTS = Group("Inputs")
 NETWORK = Group("Network")
 SPARSITY = Group("Sparsity")
 REWIRING = Group("Rewiring")
@@ -77,6 +78,19 @@ class Parameters(BaseEstimator):
         """Networks that are trained side by side, each from a seed of its own; their
         outputs are averaged. Callbacks watch the first of them.""",
         default=4,
+    )
+
+    # ---- inputs ---------------------------------------------------------------------
+
+    standardize: bool = INPUTS(
+        "bool",
+        ["boolean"],
+        """Take X as it is: each feature is centred and scaled by what fit learns of it,
+        robustly; values far out are bent towards the others. Missing values (NaN) and
+        DataFrames with columns of categories are allowed. A sparse X is only scaled,
+        bytes (uint8) stay bytes. Without it, the network gets the values as they
+        are.""",
+        default=True,
     )
 
     # ---- sparsity -------------------------------------------------------------------

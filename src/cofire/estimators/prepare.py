@@ -15,9 +15,12 @@ from sklearn.utils import check_random_state
 from cofire import engine
 from cofire.core.machine import check_memory
 from cofire.core.network import SparseNetwork
+from cofire.estimators.encoder import Encoder
 from cofire.estimators.holdout import hold_out, outputs_of, scorer_of, subset
-from cofire.estimators.inputs import Rows, check_inputs
+from cofire.estimators.inputs import Rows, engine_rows
 from cofire.estimators.plan import Plan, make_plan
+from cofire.estimators.raw import check_training
+from cofire.estimators.repeats import merge
 from cofire.estimators.targets import Targets
 from cofire.methods import Method
 from cofire.topology.create import create_network
@@ -38,10 +41,13 @@ class Prepared:
     """As it was given, checked; `rows` leaves out those of weight 0 where it must."""
     y: Any
     columns: dict[str, Any]
+    encoder: Encoder | None
     targets: Targets
     rows: Rows
     row_ids: np.ndarray
     """Those that exist: of weight > 0."""
+    n_counted: float | None
+    """How many rows they stand for, where equal rows were merged."""
     validation: Rows | None
     trainings: list[Progress]
     """One per network."""
@@ -96,7 +102,7 @@ class Prepared:
                 f"{settings.batch_size}, and there are {len(row_ids)} rows."
             )
         X, encoded, weight = self.rows
-        rows = engine.Rows(X)
+        rows = engine_rows(X)
 
         def measure(network: SparseNetwork) -> tuple[float, float]:
             outputs = outputs_of([network], rows, n_threads, "X")[row_ids]
@@ -104,9 +110,19 @@ class Prepared:
             return targets.score_and_loss(outputs, encoded[row_ids], used)
 
         def outputs(network: SparseNetwork, ids: np.ndarray) -> np.ndarray:
-            return outputs_of([network], engine.Rows(X[ids]), n_threads, "X")
+            some = subset(self.rows, ids).X
+            return outputs_of([network], engine_rows(some), n_threads, "X")
 
-        return TrainingData(rows, encoded, weight, row_ids, validate, measure, outputs)
+        return TrainingData(
+            rows,
+            encoded,
+            weight,
+            row_ids,
+            validate,
+            measure,
+            outputs,
+            n_counted=self.n_counted,
+        )
 
 
 def prepare(
@@ -128,27 +144,48 @@ def prepare(
     # scikit-learn writes what it learns of the columns of X to the estimator it is
     # given: to a copy of ours.
     columns = copy(estimator)
-    X, y, weight = check_inputs(
-        columns, X, y, sample_weight, reset=not continues, numeric=kind.is_numeric
+    encoder = _kept_encoder(estimator) if continues else None
+    X, y, weight = check_training(
+        columns,
+        X,
+        y,
+        sample_weight,
+        raw=estimator.standardize,
+        encoder=encoder,
+        reset=not continues,
+        numeric=kind.is_numeric,
     )
     y = kind.check(y)
-    _check_images(estimator.augmentation, X)
     if continues:
         targets = estimator._fitted.targets
         targets.check_unchanged(classes)
     else:
         targets = kind.learn(y, weight, classes)
-    weight = _in_float32(targets.weigh(y, weight, estimator.class_weight))
+    rows = Rows(X, targets.encode(y), targets.weigh(y, weight, estimator.class_weight))
+    holds_out = estimator.early_stopping or method.needs_validation
+    few = None
+    if X_val is not None or not holds_out:
+        few = merge(rows, y if kind.is_numeric else None, estimator.batch_size)
+    if few is not None:
+        rows = subset(rows, few.row_ids)._replace(weight=few.weight)
+        if kind.is_numeric and not continues:
+            targets = kind.learn(y[few.row_ids], few.weight)
+            rows = rows._replace(targets=targets.encode(y[few.row_ids]))
+    rows = rows._replace(weight=_in_float32(rows.weight))
+    if estimator.standardize:
+        encoder = encoder or Encoder.learn(rows.X, rows.weight)
+        rows = rows._replace(X=encoder.encode(rows.X))
+    _check_images(estimator.augmentation, rows.X)
     plan = make_plan(
         estimator,
         method,
-        _number_of_rows(X, weight),
+        _number_of_rows(rows),
         numeric=kind.is_numeric,
         partial=partial,
     )
-    rows, row_ids = _existing(X, targets.encode(y), weight, plan)
-    validation = _given(columns, targets, X_val, y_val, sample_weight_val)
-    sizes = [X.shape[1], *plan.hidden_sizes, targets.n_outputs]
+    rows, row_ids = _existing(rows, plan)
+    validation = _given(columns, targets, encoder, X_val, y_val, sample_weight_val)
+    sizes = [rows.X.shape[1], *plan.hidden_sizes, targets.n_outputs]
     counts = plan.connection_counts(sizes)
     learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
     prepared = Prepared(
@@ -156,9 +193,11 @@ def prepare(
         X=X,
         y=y,
         columns=learnt,
+        encoder=encoder,
         targets=targets,
         rows=rows,
         row_ids=row_ids,
+        n_counted=None if few is None else few.n_rows,
         validation=validation,
         trainings=[],
         sizes=sizes,
@@ -173,7 +212,9 @@ def prepare(
                 progress.begin_fit()
     else:
         starts_full = plan.settings.method.starts_full
-        check_memory(sizes, full_counts(sizes) if starts_full else counts)
+        check_memory(
+            sizes, full_counts(sizes) if starts_full else counts, plan.n_networks
+        )
         rng = check_random_state(estimator.random_state)
         seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
         trainings = [prepared.fresh(seed) for seed in seeds]
@@ -182,13 +223,28 @@ def prepare(
 
 
 def check_data(
-    estimator: Any, targets: Targets, X: Any, y: Any, sample_weight: Any, *, name: str
+    estimator: Any,
+    targets: Targets,
+    encoder: Encoder | None,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    name: str,
 ) -> Rows:
     """Check data that networks are scored on; `name` says in errors what they are."""
     try:
-        X, y, weight = check_inputs(
-            estimator, X, y, sample_weight, reset=False, numeric=targets.is_numeric
+        X, y, weight = check_training(
+            estimator,
+            X,
+            y,
+            sample_weight,
+            raw=encoder is not None,
+            encoder=encoder,
+            reset=False,
+            numeric=targets.is_numeric,
         )
+        X = X if encoder is None else encoder.encode(X)
         encoded = targets.encode(targets.check(y))
         targets.check_scorable(encoded)
     except (ValueError, TypeError) as error:
@@ -198,20 +254,36 @@ def check_data(
 
 
 def _given(
-    estimator: Any, targets: Targets, X_val: Any, y_val: Any, sample_weight_val: Any
+    estimator: Any,
+    targets: Targets,
+    encoder: Encoder | None,
+    X_val: Any,
+    y_val: Any,
+    sample_weight_val: Any,
 ) -> Rows | None:
     """Check the validation data that came with the call, if any."""
     if X_val is not None:
         if y_val is None:
             raise ValueError("y_val is missing: X_val came without it.")
-        return check_data(
-            estimator, targets, X_val, y_val, sample_weight_val, name=VALIDATION
-        )
+        data = X_val, y_val, sample_weight_val
+        return check_data(estimator, targets, encoder, *data, name=VALIDATION)
     if y_val is not None or sample_weight_val is not None:
         raise ValueError(
             "X_val is missing: y_val or sample_weight_val came without it."
         )
     return None
+
+
+def _kept_encoder(estimator: Any) -> Encoder | None:
+    """Return what the earlier fit learnt of the columns; it stays as it is."""
+    encoder = estimator._fitted.encoder
+    if estimator.standardize != (encoder is not None):
+        before = "without" if encoder is None else "with"
+        raise ValueError(
+            f"standardize={estimator.standardize}: training began {before} it and must "
+            "continue so."
+        )
+    return encoder
 
 
 def _check_images(images: engine.Augmentation | None, X: Any) -> None:
@@ -237,29 +309,28 @@ def _in_float32(weight: np.ndarray | None) -> np.ndarray | None:
     return weight.astype(np.float32)
 
 
-def _number_of_rows(X: Any, weight: np.ndarray | None) -> int:
+def _number_of_rows(rows: Rows) -> int:
     """Count the rows that exist: of weight > 0."""
-    n = X.shape[0] if weight is None else int(np.count_nonzero(weight > 0))
+    n = len(rows.targets)
+    if rows.weight is not None:
+        n = int(np.count_nonzero(rows.weight > 0))
     if n == 0:
         raise ValueError("sample_weight: no row has a weight above 0.")
     return n
 
 
-def _existing(
-    X: Any, targets: np.ndarray, weight: np.ndarray | None, plan: Plan
-) -> tuple[Rows, np.ndarray]:
+def _existing(rows: Rows, plan: Plan) -> tuple[Rows, np.ndarray]:
     """Return the rows, and the numbers of those that exist: of weight > 0.
 
     Which inputs are dropped and how images are moved depends on the number of a row:
     there, rows that do not exist must not be counted, and are left out.
     """
-    rows = Rows(X, targets, weight)
-    if weight is None:
-        return rows, np.arange(len(targets))
-    row_ids = np.flatnonzero(weight > 0)
+    if rows.weight is None:
+        return rows, np.arange(len(rows.targets))
+    row_ids = np.flatnonzero(rows.weight > 0)
     settings = plan.settings
     counted = settings.input_dropout > 0 or settings.augmentation is not None
-    if len(row_ids) == len(targets) or not counted:
+    if len(row_ids) == len(rows.targets) or not counted:
         return rows, row_ids
     return subset(rows, row_ids), np.arange(len(row_ids))
 

@@ -53,7 +53,7 @@ def choose(parameters: Any, n_rows: int, *, numeric: bool, partial: bool) -> Rec
     not know how long training will be.
     """
     schedule = "constant" if partial else "cosine"
-    batch = _given(parameters.batch_size, BATCH)
+    batch = int(_given(parameters.batch_size, BATCH))
     size = min(batch, n_rows)
     per_pass = -(-n_rows // size)
     rate = _given(parameters.learning_rate, schedule)
@@ -65,7 +65,7 @@ def choose(parameters: Any, n_rows: int, *, numeric: bool, partial: bool) -> Rec
         per_epoch = max(EPOCH_STEPS, -(-steps // EPOCHS))
         n_epochs, interval = -(-steps // per_epoch), per_epoch
     else:
-        n_epochs = _given(parameters.max_iter, PARTIAL_EPOCHS)
+        n_epochs = int(_given(parameters.max_iter, PARTIAL_EPOCHS))
         interval = max(EPOCH_STEPS, -(-per_pass // UPDATES_PER_PASS))
     alpha = 5e-4
     if numeric and not partial:

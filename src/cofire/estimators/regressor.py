@@ -17,11 +17,11 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     """A regressor whose network is sparse from the first step to the last.
 
     Takes the place of `sklearn.neural_network.MLPRegressor`: squared error, one or
-    several outputs. Scale the inputs (`StandardScaler`); the targets are standardised
-    inside, so that the learning rate does not depend on their unit: the network works
-    in units of `target_scale_` around `target_mean_`, and so do `loss_` and `history_`.
-    The default solver is "adam" with a rate of 0.001, which does not diverge where a
-    user forgot to scale (docs/decisions/0004).
+    several outputs. X is taken as it is: features are standardised inside, missing
+    values and the categories of a DataFrame are understood. The targets are
+    standardised too: the network works in units of `target_scale_` around
+    `target_mean_`, and so do `loss_` and `history_`. What is left at None follows from
+    the number of rows (docs/schedule.md).
 
     Parameters
     ----------
@@ -31,9 +31,10 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     ----------
     target_mean_, target_scale_ : of each output, in units of y
     n_outputs_ : number of outputs
-    network_, coefs_, intercepts_, density_, n_connections_, history_, loss_,
-        loss_curve_, n_iter_, validation_scores_, best_validation_score_, receipt_,
-        resumed_after_, seed_, n_features_in_, feature_names_in_ : as those of
+    networks_, network_, coefs_, intercepts_, density_, n_connections_,
+        chosen_parameters_, history_, histories_, loss_, loss_curve_, n_iter_,
+        validation_scores_, best_validation_score_, receipt_, resumed_after_, seed_,
+        n_features_in_, feature_names_in_, input_names_ : as those of
         `SparseMLPClassifier`
 
     Examples
@@ -51,7 +52,11 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit."""
+        """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit.
+
+        With standardize=True the first call learns the columns of X, the others keep
+        what it learnt.
+        """
         return self._partial_fit(X, y, sample_weight)
 
     @standard_floats()

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cofire.core.network import SparseNetwork
+from cofire.estimators.encoder import Encoder
 from cofire.estimators.targets import Targets
 from cofire.training.progress import Progress
 
@@ -22,6 +23,8 @@ class FittedState:
     """The values of the parameters that may be None."""
     preprocessing: dict[str, Any] | None = None
     """Of a loaded model: how rows became X."""
+    encoder: Encoder | None = None
+    """How X becomes the inputs of the networks, with standardize=True."""
 
     @property
     def networks(self) -> list[SparseNetwork]:

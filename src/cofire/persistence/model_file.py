@@ -29,7 +29,8 @@ Path = str | PathLike[str]
 
 _KEY = "cofire"  # a single key, since safetensors does not keep the order of several
 _MAX_HEADER = 100_000_000  # safetensors' own limit
-_DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
+# In the order in which safetensors writes them: wide types first, all are aligned.
+_DTYPES = {"I64": "<i8", "F64": "<f8", "F32": "<f4", "I32": "<i4"}
 _ENTRY = {"dtype", "shape", "data_offsets"}
 _MALFORMED = (
     *(ValueError, TypeError, LookupError),
@@ -58,24 +59,27 @@ def _laid_out(
     description: str, tensors: dict[str, np.ndarray]
 ) -> tuple[bytes, list[np.ndarray]]:
     """Return the header, and the arrays in the order in which they follow it."""
-
-    def order(name: str) -> tuple[int, str, str]:  # wide types first: all are aligned
-        return -tensors[name].itemsize, tensors[name].dtype.kind, name
-
-    names = sorted(tensors, key=order)
+    kinds = {name: _kind(array) for name, array in tensors.items()}
+    known = list(_DTYPES)
+    names = sorted(tensors, key=lambda name: (known.index(kinds[name]), name))
     header: Document = {"__metadata__": {_KEY: description}}
     end = 0
     for name in names:
         array = tensors[name]
         start, end = end, end + array.nbytes
         header[name] = {
-            "dtype": f"{array.dtype.kind.upper()}{8 * array.itemsize}",
+            "dtype": kinds[name],
             "shape": list(array.shape),
             "data_offsets": [start, end],
         }
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
     padded = text.ljust(-(-len(text) // 8) * 8)
     return padded, [tensors[name] for name in names]
+
+
+def _kind(array: np.ndarray) -> str:
+    """Return the name of a dtype in safetensors."""
+    return f"{array.dtype.kind.upper()}{8 * array.itemsize}"
 
 
 def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:

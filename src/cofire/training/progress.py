@@ -33,6 +33,8 @@ class TrainingData:
     """Scores the rows to learn from; only callbacks use it."""
     outputs: Callable[[SparseNetwork, np.ndarray], np.ndarray] | None = None
     """Gives a network's outputs for some of the rows."""
+    n_counted: float | None = None
+    """How many rows those in use stand for, where equal rows were merged."""
 
     @cached_property
     def rarity(self) -> np.ndarray:

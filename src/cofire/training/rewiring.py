@@ -1,5 +1,6 @@
 """rewire_network(): a method's update, in training. begin(): the first topology."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -142,7 +143,7 @@ class _Finding:
             epoch=self.update,
             score=request.score,
             ties=request.ties,
-            gate=_gates(request.false_alarms, progress.network.layers, kept),
+            gate=_gates(request.false_alarms, progress.network.layers, kept, data),
             sharpness=request.sharpness,
             targets=data.targets if request.uses_targets else None,
             sample_weight=data.sample_weight,
@@ -180,15 +181,23 @@ def _has_deck(data: TrainingData) -> bool:
 
 
 def _gates(
-    false_alarms: float | None, layers: list[SparseLayer], kept: list[np.ndarray]
+    false_alarms: float | None,
+    layers: list[SparseLayer],
+    kept: list[np.ndarray],
+    data: TrainingData,
 ) -> list[float | None]:
-    """Per layer the standard errors that a correlation must exceed (`Correlated`)."""
+    """Per layer the standard errors that a correlation must exceed (`Correlated`).
+
+    The engine's are those of as many rows as there are; merged rows stand for more.
+    """
+    n = len(data.row_ids)
+    error = 1.0 if data.n_counted is None else math.sqrt(n / data.n_counted)
 
     def gate(layer: SparseLayer, n_kept: int) -> float | None:
         if false_alarms is None or 2 * n_kept < layer.n_out:
             return None
         fraction = min(false_alarms / (layer.n_in * layer.n_out), 1.0)
-        return -NormalDist().inv_cdf(fraction / 2)
+        return -NormalDist().inv_cdf(fraction / 2) * error
 
     gates = [gate(a, len(b)) for a, b in zip(layers, kept, strict=True)]
     return [*gates[:-1], None]

@@ -1,5 +1,8 @@
 // Training and prediction, for Python.
+#include <nanobind/stl/vector.h>
+
 #include <optional>
+#include <vector>
 
 #include "bindings/classes.hpp"
 #include "bindings/interpreter.hpp"
@@ -110,15 +113,25 @@ EpochResult py_train_epoch(const BoundNetwork& network, Optimizer& optimizer,
     return result;
 }
 
-void py_predict(const BoundNetwork& network, const BoundRows& rows, nb::object out, int n_threads) {
-    network.check_rows(rows.view);
+void py_predict(const std::vector<const BoundNetwork*>& networks, const BoundRows& rows,
+                nb::object out, int n_threads) {
+    if (networks.empty()) refuse("networks: expected at least one network, got none");
+    std::vector<NetworkView> views;
+    for (const BoundNetwork* network : networks) {
+        network->check_rows(rows.view);
+        views.push_back(network->view);
+    }
+    const int64_t n_out = views.front().n_out();
+    for (const NetworkView& view : views)
+        if (view.n_out() != n_out)
+            refuse("networks: expected ", n_out, " outputs of each, got ", view.n_out());
     const auto predictions = array<float, 2>(out, "out");
     if (size(predictions) != rows.view.n_rows ||
-        static_cast<int64_t>(predictions.shape(1)) != network.view.n_out())
-        refuse("out: expected the shape (", rows.view.n_rows, ", ", network.view.n_out(),
-               "), got (", predictions.shape(0), ", ", predictions.shape(1), ")");
+        static_cast<int64_t>(predictions.shape(1)) != n_out)
+        refuse("out: expected the shape (", rows.view.n_rows, ", ", n_out, "), got (",
+               predictions.shape(0), ", ", predictions.shape(1), ")");
     const bool finished = run_unlocked(n_threads, [&](const CallContext& context) {
-        return predict(network.view, rows.view, predictions.data(), context);
+        return predict(views, rows.view, predictions.data(), context);
     });
     if (!finished) throw nb::python_error();
 }
@@ -153,7 +166,7 @@ void add_training(nb::module_& m) {
         .def_ro("fired", &EpochResult::fired);
     m.def("train_epoch", py_train_epoch, nb::kw_only(), "network"_a, "optimizer"_a, "samples"_a,
           "batches"_a, "n_threads"_a);
-    m.def("predict", py_predict, nb::kw_only(), "network"_a, "rows"_a, "out"_a.none(),
+    m.def("predict", py_predict, nb::kw_only(), "networks"_a, "rows"_a, "out"_a.none(),
           "n_threads"_a);
 }
 

@@ -1,6 +1,7 @@
 // The arithmetic, compiled once per SIMD level: COFIRE_LEVEL names the table that it defines.
 #include "kernels/kernels.hpp"
 
+#include "kernels/estimates.hpp"
 #include "kernels/exact_sums.hpp"
 #include "kernels/gather.hpp"
 #include "kernels/losses.hpp"
@@ -102,9 +103,15 @@ const Kernels COFIRE_LEVEL = {
     Steps::steps,
     kPanels,
     add_squares,
+    moments,
     pack,
     products,
     products_exact,
+    kEstimates,
+    pack_columns,
+    estimates_above,
+    pair_product,
+    pair_product_exact,
     add_tile_rows,
     pair_sums,
 };

@@ -31,6 +31,20 @@ struct PanelShape {
     int lanes, n_outputs, n_inputs;
 };
 
+// How `estimates_above` wants activations: in panels of so many neurons, column after column, and
+// within a column neuron after neuron.
+struct EstimateShape {
+    int n_outputs, n_inputs;
+};
+constexpr int kEstimatedOutputs = 96;     // at once at most: a multiple of every n_outputs
+constexpr int kMostEstimatedInputs = 32;  // no n_inputs is larger
+
+// The signals of a pair of neurons for the samples of one tile.
+struct PairTile {
+    int n8;
+    const float *output, *input, *weight;
+};
+
 struct Kernels {
     const char* name;
 
@@ -99,6 +113,11 @@ struct Kernels {
     // is not a float.
     void (*add_squares)(int n8, int64_t n_tile_rows, const float* tile, const float* weight,
                         double* sums);
+    // sums[j] = sum over samples of weight * tile[j, :], and squares[j] that of the squares, in
+    // double and sample after sample. Weights are 0 or 1: products are then exact, and the same
+    // with and without fused multiply-adds.
+    void (*moments)(int n8, int64_t n_tile_rows, const float* tile, const float* weight,
+                    double* sums, double* squares);
     // Neuron k of the panels, columns column …, becomes tile[which[k], :], times the samples'
     // weight where there is one. column is a multiple of 16; what is beyond n8 * 8 and below
     // the next multiple of `lanes` becomes 0.
@@ -114,6 +133,26 @@ struct Kernels {
     void (*products_exact)(int64_t n_columns, int64_t capacity, int64_t n_out_panels,
                            const float* outputs, int64_t n_in_panels, const float* inputs,
                            const double* column_weight, double* sums);
+    // For the search among few rows (estimates.hpp).
+    EstimateShape estimates;
+    // Neuron k of the panels becomes factor[k] * tile[which[k], s], times the samples' weight where
+    // there is one, for the first n_columns samples of a tile. `panels` points to the first of
+    // these columns in the first panel; a panel is panel_stride numbers long.
+    void (*pack_columns)(int n8, int64_t n_columns, const float* tile, int64_t n,
+                         const int32_t* which, const float* factor, const float* weight,
+                         int panel_size, int64_t panel_stride, float* panels);
+    // Estimates of sign * |sum over the columns of output * input| for the pairs of some output
+    // panels, at most kEstimatedOutputs neurons, and one input panel. Returns how many are not
+    // <= limit (a NaN is not), which they are (output * n_inputs + input, outputs ascending and
+    // then inputs) and the estimates. There must be room for all pairs and kMostEstimatedInputs
+    // more.
+    int64_t (*estimates_above)(int64_t n_columns, int64_t n_out_panels, const float* outputs,
+                               const float* inputs, float sign, float limit, uint16_t* which,
+                               float* estimates);
+    // The sum of weight * output * input over the samples of some tiles: to the bit what
+    // `products` (in one chunk) and `products_exact` have for the pair.
+    double (*pair_product)(int64_t n_tiles, const PairTile* tiles);
+    double (*pair_product_exact)(int64_t n_tiles, const PairTile* tiles);
     // sums[j, :] += factor * tile[j, :]; a tile row of sums has `stride` columns.
     void (*add_tile_rows)(int n8, int64_t n_tile_rows, const float* tile, const float* factor,
                           int64_t stride, float* sums);

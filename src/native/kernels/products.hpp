@@ -148,6 +148,38 @@ void add_squares(int n8, int64_t n_tile_rows, const float* tile, const float* we
     }
 }
 
+// Eight chains of additions at once: the lanes run along the neurons.
+void moments(int n8, int64_t n_tile_rows, const float* tile, const float* weight, double* sums,
+             double* squares) {
+    typedef double Doubles __attribute__((vector_size(kBlock * 8)));
+    typedef double DoublesInMemory __attribute__((vector_size(kBlock * 8), aligned(8), may_alias));
+    const int64_t stride = n8 * 8;
+    for (int64_t j = 0; j + kBlock <= n_tile_rows; j += kBlock) {
+        Doubles sum = {}, square = {};
+        for (int64_t s = 0; s < stride; s += kBlock) {
+            Block block[kBlock];
+            for (int c = 0; c < kBlock; c++) block[c] = load<Block>(tile + (j + c) * stride + s);
+            transpose(block);
+            for (int c = 0; c < kBlock; c++) {
+                const Doubles x = __builtin_convertvector(block[c], Doubles);
+                const Doubles weighted = x * static_cast<double>(weight[s + c]);
+                sum += weighted;
+                square += weighted * x;
+            }
+        }
+        *(DoublesInMemory*)(sums + j) = sum;
+        *(DoublesInMemory*)(squares + j) = square;
+    }
+    for (int64_t j = n_tile_rows / kBlock * kBlock; j < n_tile_rows; j++) {
+        sums[j] = squares[j] = 0.0;
+        for (int64_t s = 0; s < stride; s++) {
+            const double x = tile[j * stride + s], weighted = x * weight[s];
+            sums[j] += weighted;
+            squares[j] += weighted * x;
+        }
+    }
+}
+
 // ---- sums of tile rows
 // ---------------------------------------------------------------------------
 

@@ -38,20 +38,6 @@ StageNeurons stage_neurons_of(const std::vector<int32_t>& tile_row,
 
 }  // namespace
 
-// Tells for ascending flat indices which of them are kept.
-class KeptCursor {
-public:
-    KeptCursor(const FlatIndices& kept, int64_t first_index)
-        : next_(std::lower_bound(kept.begin, kept.end, first_index)), end_(kept.end) {}
-    bool has(int64_t index) {
-        while (next_ != end_ && *next_ < index) next_++;
-        return next_ != end_ && *next_ == index;
-    }
-
-private:
-    const int64_t *next_, *end_;
-};
-
 AllPairs::AllPairs(const SearchContext& context, const SignalSource& source,
                    const std::vector<int64_t>& n_wanted, bool exact_sums)
     : plan_(context.plan), kernels_(context.kernels), request_(context.request), source_(source),
@@ -71,6 +57,18 @@ AllPairs::AllPairs(const SearchContext& context, const SignalSource& source,
 
 std::vector<std::vector<RankedPair>> AllPairs::run() {
     measure_strengths();
+    if (can_estimate())
+        rank_by_estimates();
+    else
+        rank_by_products();
+    for (int l = 0; l < plan_.n_layers(); l++) rank_inactive_pairs(l);
+    std::vector<std::vector<RankedPair>> best(plan_.n_layers());
+    workers_.parallel_for(plan_.n_layers(),
+                          [&](int64_t l, int) { best[l] = TopPairs::best(tops(l)); });
+    return best;
+}
+
+void AllPairs::rank_by_products() {
     std::vector<Shape> shapes;
     for (int l = 0; l < plan_.n_layers(); l++)
         shapes.push_back({inputs(l).n_firing(), outputs(l).n_firing()});
@@ -83,11 +81,6 @@ std::vector<std::vector<RankedPair>> AllPairs::run() {
             n_pairs += (w.outputs.end - w.outputs.begin) * (w.inputs.end - w.inputs.begin);
         multiply_adds_ += source_.n_samples() * (source_.cost(pass.last_stage) + n_pairs);
     }
-    for (int l = 0; l < plan_.n_layers(); l++) rank_inactive_pairs(l);
-    std::vector<std::vector<RankedPair>> best(plan_.n_layers());
-    workers_.parallel_for(plan_.n_layers(),
-                          [&](int64_t l, int) { best[l] = TopPairs::best(tops(l)); });
-    return best;
 }
 
 std::vector<int64_t> AllPairs::n_firing() const {

@@ -1,6 +1,7 @@
 // The best pairs of each layer by the signals of a source, among all pairs, without holding them.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -20,7 +21,19 @@ struct StageNeurons {
     int64_t n_neurons() const { return static_cast<int64_t>(neuron.size()); }
 };
 
-class KeptCursor;
+// Tells for ascending flat indices which of them are kept.
+class KeptCursor {
+public:
+    KeptCursor(const FlatIndices& kept, int64_t first_index)
+        : next_(std::lower_bound(kept.begin, kept.end, first_index)), end_(kept.end) {}
+    bool has(int64_t index) {
+        while (next_ != end_ && *next_ < index) next_++;
+        return next_ != end_ && *next_ == index;
+    }
+
+private:
+    const int64_t *next_, *end_;
+};
 
 class AllPairs {
 public:
@@ -84,7 +97,15 @@ private:
                      Squares& sums) const;
     std::vector<StageNeurons> stage_neurons(std::vector<Squares>& groups) const;
 
-    // Pairs of two neurons that fire.
+    // Pairs of two neurons that fire, of few rows: by estimates (estimates.cpp).
+    struct Estimated;
+    bool can_estimate() const;
+    void rank_by_estimates();
+    void rank_estimated(const Estimated& layer, int64_t first_output, int64_t first_input,
+                        int thread);
+
+    // Pairs of two neurons that fire, by products of all of them.
+    void rank_by_products();
     void allocate(const std::vector<Pass>& passes);
     void fill_and_rank(const Pass& pass);
     std::vector<Task> cut_into_tasks(const Pass& pass) const;

@@ -11,12 +11,26 @@
 
 namespace cofire {
 
-// What signals are compared about, per stage and neuron: each neuron's mean, which makes a cosine
-// Pearson's correlation. Empty: zero.
-struct Centres {
-    std::vector<std::vector<float>> mean;
-    Marks varies;  // by more than rounding
+// What a neuron's signal is compared about: its mean, which makes a cosine Pearson's correlation.
+struct Centre {
+    float mean = 0.0f;
+    bool varies = false;  // by more than rounding
+
+    Centre() = default;
+    // By weighted sums of the signal and of its square.
+    Centre(double sum, double square, double weight) {
+        constexpr double kRounding = 0x1p-40;  // of the mean square
+        if (weight <= 0.0) return;
+        mean = static_cast<float>(sum / weight);
+        varies = square - sum * sum / weight > kRounding * square;
+    }
+    // Takes the mean from a tile row; 0 is left of a signal that does not vary.
+    void apply(int64_t n_columns, float* tile_row) const {
+        const float factor = varies ? 1.0f : 0.0f;
+        for (int64_t s = 0; s < n_columns; s++) tile_row[s] = (tile_row[s] - mean) * factor;
+    }
 };
+using Centres = std::vector<std::vector<Centre>>;  // per stage and neuron; empty: zero
 
 struct SearchContext {
     const NetworkView& network;

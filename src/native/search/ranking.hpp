@@ -116,19 +116,29 @@ public:
 
     // The score divided so; 0 where that is surely not more than `low`.
     double operator()(double score, int64_t index, double low) const {
-        const double u = (numbers_.at(index) + 0.5) * 0x1p-32;  // exp(-E), and so >= 1 - E
-        if (low > 0.0) {
-            const double ratio = score / low;
-            double most = 1.0;  // for E
-            for (int p = 0; p < sharpness_; p++) most *= ratio;
-            if (1.0 - u >= most) return 0.0;
-        }
+        const double u = uniform(index);
+        if (low > 0.0 && 1.0 - u >= most(score, low)) return 0.0;
         return score * std::pow(-std::log(u), -1.0 / sharpness_);
+    }
+
+    // Whether it is surely 0 for every score up to this one.
+    bool is_out(double score, int64_t index, double low) const {
+        return low > 0.0 && 1.0 - uniform(index) >= most(score, low);
     }
 
 private:
     CounterRandom numbers_;
     int sharpness_;
+
+    // exp(-E), and so >= 1 - E
+    double uniform(int64_t index) const { return (numbers_.at(index) + 0.5) * 0x1p-32; }
+    // For E.
+    double most(double score, double low) const {
+        const double ratio = score / low;
+        double power = 1.0;
+        for (int p = 0; p < sharpness_; p++) power *= ratio;
+        return power;
+    }
 };
 
 // Ranks of what Draw returns.

@@ -1,7 +1,6 @@
 #include "search/signals.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "search/windows.hpp"
 
@@ -23,15 +22,11 @@ SignalSpace::SignalSpace(const Plan& plan, int tile_size, const SearchRequest& r
 RowSignals::RowSignals(const SearchContext& context, const Plan& plan, const RowList& list)
     : plan_(plan), kernels_(context.kernels), output_(context.network.output),
       request_(context.request), list_(list), tile_size_(context.tile_size) {
-    const Centres& centres = context.centres;
-    for (std::size_t v = 0; v < centres.mean.size(); v++) {
-        mean_.emplace_back(plan.n_live[v], 0.0f);
-        varies_.emplace_back(plan.n_live[v], uint8_t{0});
+    for (std::size_t v = 0; v < context.centres.size(); v++) {
+        centres_.emplace_back(plan.n_live[v]);
         for (int64_t j = 0; j < plan.sizes[v]; j++) {
             const int32_t row = plan.tile_row[v][j];
-            if (row < 0) continue;
-            mean_[v][row] = centres.mean[v][j];
-            varies_[v][row] = centres.varies[v][j];
+            if (row >= 0) centres_[v][row] = context.centres[v][j];
         }
     }
 }
@@ -44,43 +39,43 @@ int64_t RowSignals::cost(int last_stage) const {
 
 void RowSignals::with_tile(int64_t first, int last_stage, SignalSpace& space,
                            const Use& use) const {
-    const int64_t rest = list_.n - first;
-    const TileSamples samples{list_.ids + first,
-                              static_cast<int>(std::min<int64_t>(tile_size_, rest))};
-    const int n8 = samples.n8();
-    const int64_t* next_ids = rest >= tile_size_ + 8 ? samples.ids + tile_size_ : nullptr;
-    const int32_t* tile_row = plan_.tile_row[0].data();
+    float weight[kMaxTile];
+    fill(first, last_stage, space, weight);
+    const TileSamples of_tile = samples(first);
     std::vector<Floats>& stage = space.forward.stage;
-    float weight[kMaxTile] = {};
-    for (int s = 0; s < samples.n; s++) {
+    const bool gradient = request_.metric == Metric::gradient;
+    use(Signals{of_tile.n8(), stage, gradient ? space.deltas.stage : stage, weight});
+    if (!centres_.empty() && request_.rows.kind == Rows::Kind::sparse)
+        std::fill_n(stage[0].data(), plan_.n_live[0] * of_tile.n_columns(), 0.0f);
+    else
+        request_.rows.clear(of_tile, plan_.tile_row[0].data(), stage[0].data());
+}
+
+void RowSignals::fill(int64_t first, int last_stage, SignalSpace& space,
+                      float weight[kMaxTile]) const {
+    const TileSamples of_tile = samples(first);
+    const int n8 = of_tile.n8();
+    const int64_t* next_ids =
+        list_.n - first >= tile_size_ + 8 ? of_tile.ids + tile_size_ : nullptr;
+    std::vector<Floats>& stage = space.forward.stage;
+    std::fill_n(weight, kMaxTile, 0.0f);
+    for (int s = 0; s < of_tile.n; s++) {
         weight[s] = list_.weight == nullptr ? 1.0f : list_.weight[first + s];
-        if (request_.sample_weight != nullptr) weight[s] *= request_.sample_weight[samples.ids[s]];
+        if (request_.sample_weight != nullptr) weight[s] *= request_.sample_weight[of_tile.ids[s]];
     }
 
     const bool gradient = request_.metric == Metric::gradient;
-    request_.rows.gather(kernels_, samples, next_ids, tile_row, stage[0].data());
+    request_.rows.gather(kernels_, of_tile, next_ids, plan_.tile_row[0].data(), stage[0].data());
     plan_.forward(kernels_, n8, space.forward, gradient ? plan_.last_stage() : last_stage);
-    if (gradient) find_deltas(samples, space);
+    if (gradient) find_deltas(of_tile, space);
     if (last_stage == plan_.last_stage())
         kernels_.predict(n8, plan_.n_live.back(), stage.back().data(), output_);
-    if (!mean_.empty()) centre(n8, last_stage, stage);
+    if (!centres_.empty())
+        for (int v = 0; v <= last_stage; v++)
+            for (int64_t j = 0; j < plan_.n_live[v]; j++)
+                centres_[v][j].apply(n8 * 8, stage[v].data() + j * n8 * 8);
     for (int v = 0; v <= plan_.last_stage(); v++)  // the tile row of neurons that are left out
         std::fill_n(stage[v].data() + plan_.n_live[v] * n8 * 8, n8 * 8, 0.0f);
-    use(Signals{n8, stage, gradient ? space.deltas.stage : stage, weight});
-    if (!mean_.empty() && request_.rows.kind == Rows::Kind::sparse)
-        std::fill_n(stage[0].data(), plan_.n_live[0] * n8 * 8, 0.0f);
-    else
-        request_.rows.clear(samples, tile_row, stage[0].data());
-}
-
-void RowSignals::centre(int n8, int last_stage, std::vector<Floats>& stage) const {
-    const int64_t stride = n8 * 8;
-    for (int v = 0; v <= last_stage; v++)
-        for (int64_t j = 0; j < plan_.n_live[v]; j++) {
-            float* tile_row = stage[v].data() + j * stride;
-            const float mean = mean_[v][j], factor = varies_[v][j] ? 1.0f : 0.0f;
-            for (int64_t s = 0; s < stride; s++) tile_row[s] = (tile_row[s] - mean) * factor;
-        }
 }
 
 // backward overwrites activations with deltas, so it works on a copy: the activations are still
@@ -137,20 +132,13 @@ struct Moments {
             }
     }
     Centres centres(const Plan& plan) const {
-        constexpr double kRounding = 0x1p-40;  // of the mean square
         Centres centres;
         for (std::size_t v = 0; v < plan.sizes.size(); v++) {
-            std::vector<float> mean(plan.sizes[v], 0.0f);
-            std::vector<uint8_t> varies(plan.sizes[v], 0);
+            centres.emplace_back(plan.sizes[v]);
             for (int64_t j = 0; j < plan.sizes[v]; j++) {
                 const int32_t row = plan.tile_row[v][j];
-                if (row < 0 || weight <= 0.0) continue;
-                const double sum = sums[v][row], square = squares[v][row];
-                mean[j] = static_cast<float>(sum / weight);
-                varies[j] = square - sum * sum / weight > kRounding * square;
+                if (row >= 0) centres[v][j] = Centre(sums[v][row], squares[v][row], weight);
             }
-            centres.mean.push_back(std::move(mean));
-            centres.varies.push_back(std::move(varies));
         }
         return centres;
     }

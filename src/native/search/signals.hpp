@@ -1,6 +1,7 @@
 // What the neurons on the two sides of a layer show for some rows: what the search compares.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -31,6 +32,8 @@ struct Signals {
     const float* weight;  // per sample; that of padding is 0
 };
 
+class HeldSignals;
+
 // Where signals come from, a tile of samples at a time.
 class SignalSource {
 public:
@@ -43,6 +46,8 @@ public:
     // use(signals) of the samples from `first` on, at most a tile, up to a stage.
     virtual void with_tile(int64_t first, int last_stage, SignalSpace& space,
                            const Use& use) const = 0;
+    // Where all signals are held: these (held.hpp).
+    virtual const HeldSignals* held() const { return nullptr; }
 };
 
 // Rows of the data, and how many each stands for (nullptr: 1).
@@ -62,6 +67,8 @@ public:
     int64_t cost(int last_stage) const override;
     void with_tile(int64_t first, int last_stage, SignalSpace& space,
                    const Use& use) const override;
+    // The same, but the signals stay in the space; fills in the samples' weights.
+    void fill(int64_t first, int last_stage, SignalSpace& space, float weight[kMaxTile]) const;
 
 private:
     const Plan& plan_;
@@ -70,10 +77,12 @@ private:
     const SearchRequest& request_;
     const RowList list_;
     const int tile_size_;
-    std::vector<std::vector<float>> mean_;  // per stage and tile row, or nothing
-    Marks varies_;
+    std::vector<std::vector<Centre>> centres_;  // per stage and tile row, or nothing
 
-    void centre(int n8, int last_stage, std::vector<Floats>& stage) const;
+    TileSamples samples(int64_t first) const {
+        return {list_.ids + first,
+                static_cast<int>(std::min<int64_t>(tile_size_, list_.n - first))};
+    }
     void find_deltas(const TileSamples& samples, SignalSpace& space) const;
 };
 

@@ -46,7 +46,9 @@ struct EpochResult {
 EpochResult train_epoch(const NetworkView& network, const Samples& samples, const Batches& batches,
                         const Optimizer& optimizer, const CallContext& context);
 
-// out (n_rows x n_out, sample-major) = predictions for the rows; false if interrupted.
-bool predict(const NetworkView& network, const Rows& rows, float* out, const CallContext& context);
+// out (n_rows x n_out, sample-major) = predictions for the rows, the mean of those of all networks;
+// false if interrupted.
+bool predict(const std::vector<NetworkView>& networks, const Rows& rows, float* out,
+             const CallContext& context);
 
 }  // namespace cofire

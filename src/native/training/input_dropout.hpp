@@ -24,7 +24,8 @@ struct InputDropout {
 
     // A tile of samples becomes what training sees of it. Whether a value is dropped follows from
     // its feature, the id of its row and the pass, whatever the rows are made of and whichever
-    // thread asks. position: of the first sample in the order.
+    // thread asks. The features have the keys of the call's first pass. position: of the first
+    // sample in the order.
     void apply(const Kernels& kernels, const std::vector<uint32_t>& keys,
                const TileSamples& samples, int64_t position, float* tile) const {
         uint32_t factor[kMaxTile], summand[kMaxTile];

@@ -19,6 +19,7 @@ from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor
 from cofire.core.network import ACTIVATIONS
 from cofire.diagnostics.proofs import fingerprint
 from cofire.search import SIMILARITIES
+from helpers.estimator_cases import earlier
 
 THREADS = (1, 2, 3, 4, 7, 8, 16)
 LOSSES = ("softmax", "sigmoid", "squared")
@@ -66,8 +67,9 @@ def model(method, similarity, solver, activation, loss, **more):
     of = SparseMLPRegressor if loss == "squared" else SparseMLPClassifier
     # A batch of 512 rows has eight parts, the last batch is nearly empty.
     defaults = {"batch_size": 512, "max_iter": 3, "random_state": 3, "n_jobs": 1}
-    return of(
-        (24, 16),
+    return earlier(
+        of,
+        hidden_layer_sizes=(24, 16),
         method=method,
         similarity=similarity,
         solver=solver,

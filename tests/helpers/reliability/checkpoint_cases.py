@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cofire import SparseMLPClassifier, SparseMLPRegressor
+from cofire import SparseMLPRegressor
 from cofire.callbacks import Checkpoint, Monitor, RewiringStudy
+from helpers.estimator_cases import earlier
 from helpers.needs import needs_tool
 
 FAULTS = Path(__file__).parents[2] / "native" / "faults.c"
@@ -22,18 +23,18 @@ y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
 
 _SHARED = {"hidden_layer_sizes": (60, 50), "epsilon": 2, "random_state": 1}
 FITS = {
-    "ctre_sim": lambda **p: SparseMLPClassifier(method="ctre_sim", **p),
-    "ctre_seq": lambda **p: SparseMLPClassifier(
+    "ctre_sim": lambda **p: earlier(method="ctre_sim", **p),
+    "ctre_seq": lambda **p: earlier(
         method="ctre_seq", method_options={"patience": 3}, **p
     ),
-    "best of validation": lambda **p: SparseMLPClassifier(
+    "best of validation": lambda **p: earlier(
         method="rigl", early_stopping=True, n_iter_no_change=1000, **p
     ),
-    "adam": lambda **p: SparseMLPRegressor(
-        method="set", solver="adam", learning_rate="adaptive", **p
+    "adam": lambda **p: earlier(
+        SparseMLPRegressor, method="set", solver="adam", learning_rate="adaptive", **p
     ),
-    "snip": lambda **p: SparseMLPClassifier(method="snip", n_jobs=2, **p),
-    "knobs": lambda **p: SparseMLPClassifier(
+    "snip": lambda **p: earlier(method="snip", n_jobs=2, **p),
+    "knobs": lambda **p: earlier(
         method="set",
         label_smoothing=0.1,
         input_dropout=0.2,

@@ -15,16 +15,17 @@ from pathlib import Path
 
 import numpy as np
 
-from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor
+from cofire import Augmentation, SparseMLPRegressor
 from cofire.errors import ModelFormatError
 from cofire.saving import load, save
+from helpers.estimator_cases import earlier
 
 REFUSED = "refused"  # in any case
 SAME = "refused or the same"  # the damage may have changed nothing
 SOUND = "refused or sound"  # a right file of another model, if it is one
 LOADED = "loaded"  # a right file of another model
 
-DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4"}
+DTYPES = {"I64": "<i8", "I32": "<i4", "F32": "<f4", "F64": "<f8"}
 CODES = {np.dtype(dtype): code for code, dtype in DTYPES.items()}
 
 
@@ -133,17 +134,18 @@ def _models() -> Iterator:
     words = np.array(["ant", "bee", "cätchy"])[number]
     small = {"hidden_layer_sizes": (7, 5), "epsilon": 1.5, "random_state": 0}
     small |= {"max_iter": 2, "batch_size": 16}
-    yield SparseMLPClassifier(method="set", **small).fit(X, words)
-    yield SparseMLPClassifier(
+    yield earlier(method="set", **small).fit(X, words)
+    yield earlier(
         **small | {"solver": "adam", "max_iter": 3, "restore_best": False},
         class_weight={0: 1.0, 1: 2.5, 2: 1.0},
     ).fit(X, number, X_val=X[::2], y_val=number[::2])
-    yield SparseMLPRegressor(
+    yield earlier(
+        SparseMLPRegressor,
         **small | {"solver": "adam", "learning_rate": {1: 0.5}},
         augmentation=Augmentation(2, 3, shift=0.4),
     ).fit(X, X[:, :2])
     columns = np.stack([number > 0, X[:, 2] > 0], axis=1).astype(int)
-    yield SparseMLPClassifier(method="static", **small).fit(X, columns)
+    yield earlier(method="static", **small).fit(X, columns)
 
 
 def good_files(folder: Path) -> list[Good]:

@@ -133,7 +133,9 @@ def outcome(use, given):
             return error
 
 
-NOT_COMPARED = ("network_", "history_", "receipt_", "coefs_", "intercepts_")
+# Objects, and records with seconds in them.
+NOT_COMPARED = ("network_", "networks_", "history_", "histories_", "receipt_")
+NOT_COMPARED += ("coefs_", "intercepts_")
 
 
 def state(model):
@@ -144,7 +146,8 @@ def state(model):
         if name.endswith("_") and name[0] != "_" and name not in NOT_COMPARED
         if hasattr(model, name)
     }
-    return learnt, network_bits(model.network_.copy()), model.predict(WHOLE)
+    bits = [array for n in model.networks_ for array in network_bits(n.copy())]
+    return learnt, bits, model.predict(WHOLE)
 
 
 def same_state(one, two):

@@ -12,9 +12,9 @@ import traceback
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from cofire import SparseMLPClassifier
 from cofire.data import catalog
 from cofire.diagnostics.proofs import fingerprint
+from helpers.estimator_cases import earlier
 
 FOR_EVER = 100_000  # epochs
 
@@ -52,7 +52,7 @@ class LongCall:
         self.val = {}
         if name == "much validation":
             self.val = {"X_val": np.tile(self.X, (20, 1)), "y_val": np.tile(self.y, 20)}
-        self.short = self.fit(SparseMLPClassifier(max_iter=1, **self.settings))
+        self.short = self.fit(earlier(max_iter=1, **self.settings))
         self.right = fingerprint(self.short, self.X[:200])
         self.model = None
 
@@ -64,7 +64,7 @@ class LongCall:
             self.model = self.short
             while True:
                 self.model.predict(self.many)
-        self.model = SparseMLPClassifier(max_iter=FOR_EVER, **self.settings)
+        self.model = earlier(max_iter=FOR_EVER, **self.settings)
         self.fit(self.model)
 
     def check(self):

@@ -1,0 +1,349 @@
+"""Encoder: how the columns of X become the inputs of a network.
+
+Numbers are standardised, missing ones become 0 (the mean) and set an input of their
+own, categories become inputs of 0 and 1. The inputs are, in this order: the columns of
+numbers, whether a number was missing, the levels of the columns of categories.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from cofire.estimators.frames import (
+    MOST_LEVELS,
+    Levels,
+    is_frame,
+    number_columns,
+    numbers,
+    rounding,
+)
+from cofire.estimators.inputs import ScaledBytes
+from cofire.estimators.scaling import (
+    MOST,
+    column_scales,
+    eps_of,
+    flag_scales,
+    sparse_scales,
+    standardise,
+)
+from cofire.persistence.values import Document, demand, whole
+
+_VALUES = 2**17
+"""Values that are handled at a time, in float64."""
+_WIDE = 256
+"""Inputs beyond which categories make sparse rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encoder:
+    """What fit learnt of the columns of X."""
+
+    n_features: int
+    categories: tuple[Levels, ...]
+    """Columns of categories, ascending; the others are numbers."""
+    missing: np.ndarray
+    """Which columns of numbers have an input that says "missing": int32, ascending."""
+    centre: np.ndarray
+    """Of each input, float64; input = (value - centre) / scale, then bent."""
+    scale: np.ndarray
+    """Of each input, float64; 0 for one that is always 0."""
+    bounded: bool
+    """Learnt from bytes, whose inputs are cut off at MOST and not bent."""
+    sparse: bool
+    """Whether rows are sparse: then zeros of a sparse X, or of levels, stay zeros."""
+
+    # ---- learning -------------------------------------------------------------------
+
+    @classmethod
+    def learn(cls, X: Any, weight: np.ndarray | None) -> Self:
+        """Learn from rows that were checked and their weights; 0 means not in use."""
+        used = None
+        if weight is not None and weight.any():
+            weight = weight.astype(np.float64)
+            used = None if (weight > 0).all() else np.flatnonzero(weight > 0)
+            weight = weight if used is None else weight[used]
+        else:
+            weight = None
+        if scipy.sparse.issparse(X):
+            scale = sparse_scales(X if used is None else X[used], weight)
+            nothing = np.empty(0, np.int32)
+            return cls(X.shape[1], (), nothing, 0 * scale, scale, False, True)
+        return cls._of_columns(X, used, weight)
+
+    @classmethod
+    def _of_columns(
+        cls, X: Any, used: np.ndarray | None, weight: np.ndarray | None
+    ) -> Self:
+        n_features = X.shape[1]
+        categories: tuple[Levels, ...] = ()
+        columns = np.arange(n_features)
+        if is_frame(X):
+            is_number = number_columns(X)
+            columns = np.flatnonzero(is_number)
+            others = np.flatnonzero(~is_number)
+            categories = tuple(Levels.learn(X, int(j), used) for j in others)
+        bounded = not is_frame(X) and X.dtype == np.uint8
+        centres, scales, fractions = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+        for part in _parts(X, columns):
+            block = _block(X, part, used)
+            fractions.append(_averages(np.isnan(block), weight))
+            eps = np.array([_eps(X, j) for j in part])
+            centre, scale = column_scales(block, weight, eps, bounded=bounded)
+            centres.append(centre)
+            scales.append(scale)
+        gaps = np.concatenate(fractions)
+        n_inputs = len(columns) + int((gaps > 0).sum())
+        n_inputs += sum(levels.n_inputs for levels in categories)
+        sparse = bool(categories) and n_inputs > max(_WIDE, 4 * n_features)
+        flags = [gaps[gaps > 0]]
+        for levels in categories:
+            codes = levels.codes(X)
+            codes = codes if used is None else codes[used]
+            counts = np.bincount(codes + 1, weight, minlength=levels.n_inputs + 1)
+            flags.append(counts[1:] / counts.sum())
+        centre, scale = flag_scales(np.concatenate(flags))
+        centres.append(0 * centre if sparse else centre)
+        scales.append(scale)
+        return cls(
+            n_features,
+            categories,
+            columns[gaps > 0].astype(np.int32),
+            np.concatenate(centres),
+            np.concatenate(scales),
+            bounded,
+            sparse,
+        )
+
+    # ---- encoding -------------------------------------------------------------------
+
+    @property
+    def n_inputs(self) -> int:
+        """Number of inputs of the network."""
+        return len(self.scale)
+
+    @property
+    def _numbers(self) -> np.ndarray:
+        """The columns of numbers."""
+        others = [levels.column for levels in self.categories]
+        return np.delete(np.arange(self.n_features), others)
+
+    def encode(self, X: Any) -> Any:
+        """Turn checked rows into inputs: float32 rows, sparse rows or scaled bytes."""
+        if scipy.sparse.issparse(X):
+            return self._encode_sparse(X)
+        if self.categories:
+            return self._encode_frame(X)
+        if self.bounded and not is_frame(X) and X.dtype == np.uint8:
+            return self._scaled_bytes(X)
+        return self._encode_numbers(X, self.n_inputs)
+
+    def _encode_sparse(self, X: Any) -> Any:
+        if self.categories or not self.sparse:
+            raise ValueError(
+                "X is sparse, but fit learnt the features from a dense X, whose zeros "
+                "are not zeros after standardising: pass X.toarray(), or fit on a "
+                "sparse X."
+            )
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        n_entries = X.indptr[-1]
+        data = np.empty(n_entries, np.float32)
+        for start in range(0, n_entries, _VALUES):
+            part = slice(start, min(start + _VALUES, n_entries))
+            values = X.data[part].astype(np.float64)
+            standardise(values, 0.0, self.scale[X.indices[part]], bounded=False)
+            data[part] = values
+        parts = data, X.indices[:n_entries], X.indptr
+        return scipy.sparse.csr_array(parts, shape=X.shape, copy=False)
+
+    def _scaled_bytes(self, X: np.ndarray) -> ScaledBytes:
+        """Keep bytes as they are; those that training never saw may be cut off."""
+        in_use = self.scale > 0
+        scale = np.where(in_use, self.scale, 1.0)
+        most = (1 + 1e-9) * MOST * scale  # the extremes of the training rows are inside
+        low = np.where(in_use, np.ceil(self.centre - most), 0).clip(0, 255)
+        high = np.where(in_use, np.floor(self.centre + most), 255).clip(0, 255)
+        if (X.min(axis=0) < low).any() or (X.max(axis=0) > high).any():
+            X = np.clip(X, low.astype(np.uint8), high.astype(np.uint8))
+        factor = np.where(in_use, 1 / scale, 0.0)
+        return ScaledBytes(
+            X, factor.astype(np.float32), (-self.centre * factor).astype(np.float32)
+        )
+
+    def _encode_numbers(self, X: Any, n_inputs: int) -> np.ndarray:
+        """Encode the columns of numbers, into the first of the inputs."""
+        columns = self._numbers
+        out = np.empty((X.shape[0], n_inputs), np.float32)
+        centre, scale = self.centre[: len(columns)], self.scale[: len(columns)]
+        place = {int(column): len(columns) + i for i, column in enumerate(self.missing)}
+        if is_frame(X):
+            for i, j in enumerate(columns):
+                values = numbers(X, int(j))
+                if int(j) in place:
+                    out[:, place[int(j)]] = np.isnan(values)
+                standardise(
+                    values[:, None],
+                    centre[i],
+                    scale[i : i + 1],
+                    bounded=self.bounded,
+                )
+                out[:, i] = values
+        else:
+            flags = slice(len(columns), len(columns) + len(self.missing))
+            step = max(1, _VALUES // X.shape[1])
+            for start in range(0, X.shape[0], step):
+                rows = slice(start, start + step)
+                values = X[rows].astype(np.float64)
+                out[rows, flags] = np.isnan(values[:, self.missing])
+                standardise(values, centre, scale, bounded=self.bounded)
+                out[rows, : len(columns)] = values
+        self._standardise_flags(out, len(columns), len(columns) + len(self.missing))
+        return out
+
+    def _standardise_flags(self, out: np.ndarray, first: int, last: int) -> None:
+        """Turn 0 and 1 into the standardised values, in place."""
+        absent, present = self._flag_values
+        for i in range(first, last):
+            out[:, i] = np.where(out[:, i] > 0, present[i], absent[i])
+
+    @property
+    def _flag_values(self) -> tuple[np.ndarray, np.ndarray]:
+        """What 0 and 1 become in each input."""
+        values = np.repeat([[0.0], [1.0]], self.n_inputs, axis=1)
+        standardise(values, self.centre, self.scale, bounded=False)
+        absent, present = values.astype(np.float32)
+        return absent, present
+
+    def _encode_frame(self, frame: Any) -> Any:
+        """Encode numbers and categories."""
+        first = self.n_features - len(self.categories) + len(self.missing)
+        absent, present = self._flag_values
+        rows = np.arange(frame.shape[0])
+        if not self.sparse:
+            out = self._encode_numbers(frame, self.n_inputs)
+            for levels in self.categories:
+                out[:, first : first + levels.n_inputs] = absent[
+                    first : first + levels.n_inputs
+                ]
+                codes = levels.codes(frame)
+                known = codes >= 0
+                at = first + codes[known]
+                out[rows[known], at] = present[at]
+                first += levels.n_inputs
+            return out
+        # A value for each number and each flag, and one for each column of categories.
+        n_dense = first
+        width = n_dense + len(self.categories)
+        values = self._encode_numbers(frame, width)
+        indices = np.empty(values.shape, np.int32)
+        indices[:, :n_dense] = np.arange(n_dense)
+        for i, levels in enumerate(self.categories, start=n_dense):
+            codes = levels.codes(frame)
+            at = first + np.maximum(codes, 0)
+            # Without a level, a zero is stored.
+            indices[:, i] = np.minimum(at, self.n_inputs - 1)
+            values[:, i] = np.where(codes >= 0, present[indices[:, i]], 0.0)
+            first += levels.n_inputs
+        indptr = np.arange(len(rows) + 1, dtype=np.int64) * width
+        parts = values.reshape(-1), indices.reshape(-1), indptr
+        shape = len(rows), self.n_inputs
+        return scipy.sparse.csr_array(parts, shape=shape, copy=False)
+
+    def input_names(self, columns: list[str]) -> list[str]:
+        """Names of the inputs, given those of the columns of X."""
+        names = [columns[j] for j in self._numbers]
+        names += [f"{columns[j]} missing" for j in self.missing]
+        for levels in self.categories:
+            names += levels.names(columns[levels.column])
+        return names
+
+    # ---- storing --------------------------------------------------------------------
+
+    def to_plain(self, tensors: dict[str, np.ndarray]) -> Document:
+        """Return all but the arrays as plain values; the arrays go to `tensors`."""
+        for name in ("missing", "centre", "scale"):
+            tensors[f"encoder.{name}"] = getattr(self, name)
+        categories = [
+            [own.column, list(own.levels), own.rare, own.missing]
+            for own in self.categories
+        ]
+        return {
+            "categories": categories,
+            "bounded": self.bounded,
+            "sparse": self.sparse,
+        }
+
+    @classmethod
+    def from_plain(
+        cls, plain: Document, tensors: dict[str, np.ndarray], n_features: int
+    ) -> Self:
+        """Undo `to_plain`; a ValueError, TypeError or LookupError for anything else."""
+        missing, centre, scale = (
+            tensors.pop(f"encoder.{name}") for name in ("missing", "centre", "scale")
+        )
+        categories = tuple(_restored_levels(*own) for own in plain["categories"])
+        columns = [own.column for own in categories]
+        _demand_columns(np.array(columns, np.int64), n_features, "categories")
+        _demand_columns(missing, n_features, "missing")
+        right = missing.dtype == np.int32 and not set(columns) & set(missing.tolist())
+        demand(right, "missing: expected columns of numbers, as int32")
+        n_inputs = n_features - len(columns) + len(missing)
+        n_inputs += sum(own.n_inputs for own in categories)
+        for name, values in (("centre", centre), ("scale", scale)):
+            right = values.shape == (n_inputs,) and values.dtype == np.float64
+            demand(right, f"{name}: expected a float64 per input")
+            demand(bool(np.isfinite(values).all()), f"{name} must be finite")
+        demand(bool((scale >= 0).all()), "scale must not be negative")
+        flags = plain["bounded"], plain["sparse"]
+        demand(all(type(flag) is bool for flag in flags), "expected true or false")
+        return cls(n_features, categories, missing, centre, scale, *flags)
+
+
+def _restored_levels(column: Any, levels: Any, rare: Any, missing: Any) -> Levels:
+    demand(type(levels) is list and len(levels) <= MOST_LEVELS, "levels: too many")
+    demand(all(type(level) is str for level in levels), "levels: expected text")
+    ascending = all(a < b for a, b in zip(levels, levels[1:], strict=False))
+    demand(ascending, "levels must be ascending")
+    demand(type(rare) is bool and type(missing) is bool, "expected true or false")
+    return Levels(whole(column), tuple(levels), rare, missing)
+
+
+def _demand_columns(columns: np.ndarray, n_features: int, name: str) -> None:
+    demand(bool((columns[1:] > columns[:-1]).all()), f"{name} must be ascending")
+    inside = len(columns) == 0 or 0 <= columns[0] <= columns[-1] < n_features
+    demand(bool(inside), f"{name}: expected columns of X")
+
+
+# ---- columns of X --------------------------------------------------------------------
+
+
+def _parts(X: Any, columns: np.ndarray) -> Iterator[np.ndarray]:
+    """Columns that are read together: a small part of X."""
+    step = max(1, max(_VALUES, X.shape[0] * X.shape[1] // 128) // X.shape[0])
+    for start in range(0, len(columns), step):
+        yield columns[start : start + step]
+
+
+def _block(X: Any, columns: np.ndarray, used: np.ndarray | None) -> np.ndarray:
+    """Copy columns of numbers, for the rows in use: (n_columns, n_rows) float64."""
+    if is_frame(X):
+        block = np.stack([numbers(X, int(j)) for j in columns])
+    else:  # all columns are numbers: these are neighbours
+        own = X[:, columns[0] : columns[-1] + 1].T
+        block = np.array(own, dtype=np.float64, order="C")
+    return block if used is None else np.ascontiguousarray(block[:, used])
+
+
+def _eps(X: Any, j: int) -> float:
+    return rounding(X, int(j)) if is_frame(X) else eps_of(X.dtype)
+
+
+def _averages(flags: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Fraction of ones in each row of flags, by weight."""
+    if weight is None:
+        return flags.mean(axis=1)
+    return (flags * weight).sum(axis=1) / weight.sum()

@@ -1,0 +1,150 @@
+"""Checks of rows that an encoder takes: missing values and categories are welcome."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_X_y, validate_data
+
+from cofire.engine.checks import check_sparse, check_width
+from cofire.estimators.encoder import Encoder
+from cofire.estimators.frames import as_pandas, is_frame, is_uniform
+from cofire.estimators.inputs import (
+    check_inputs,
+    check_weight,
+    check_X,
+    naming,
+    refuse_disguised,
+)
+
+_SPARSE: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float32, np.float64]}
+_DENSE: dict[str, Any] = {"dtype": "numeric", "ensure_all_finite": "allow-nan"}
+_ABSENT = "no_validation"  # scikit-learn's word for a y that is not there
+
+
+def check_training(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    raw: bool,
+    encoder: Encoder | None,
+    reset: bool,
+    numeric: bool,
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Check rows, targets and weights: `check_inputs`, and with `raw` more of X.
+
+    raw: whether an encoder takes the rows; `encoder` is the one that has learnt them.
+    """
+    if not raw:
+        how: dict[str, bool] = {"reset": reset, "numeric": numeric}
+        return check_inputs(estimator, X, y, sample_weight, **how)
+    refuse_disguised("y", y)
+    of_y = {"multi_output": True, "y_numeric": numeric}
+    X, y = _checked(estimator, X, y, encoder, reset=reset, of_y=of_y)
+    return X, y, None if sample_weight is None else check_weight(sample_weight, X)
+
+
+def check_rows(estimator: Any, X: Any, encoder: Encoder | None) -> Any:
+    """Check and encode rows to predict."""
+    if encoder is None:
+        return check_X(estimator, X)
+    return encoder.encode(_checked(estimator, X, _ABSENT, encoder)[0])
+
+
+def _checked(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    encoder: Encoder | None,
+    *,
+    reset: bool = False,
+    of_y: dict[str, bool] | None = None,
+) -> tuple[Any, Any]:
+    of_y = of_y or {}
+    given = "X" if y is _ABSENT else "X, y"
+    refuse_disguised("X", X)
+    X = as_pandas(X)
+    text = encoder is not None and len(encoder.categories) > 0
+    if text or (is_frame(X) and not is_uniform(X)):
+        with naming(given):
+            validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+            X = _frame(X)
+            if y is not _ABSENT:
+                stand_in = np.zeros((X.shape[0], 1))
+                y = check_X_y(stand_in, y, estimator=estimator, **of_y)[1]
+        return X, y
+    with naming(given):
+        how = _SPARSE if scipy.sparse.issparse(X) or _is_sparse_frame(X) else _DENSE
+        X = _without_text(X)
+        if how is _SPARSE:
+            _refuse_missing(X)
+        out = validate_data(estimator, X, y, reset=reset, **how, **of_y)
+        X, y = (out, y) if y is _ABSENT else out
+        check_width(X)
+        if scipy.sparse.issparse(X):
+            check_sparse(X)
+    return X, y
+
+
+def _frame(X: Any) -> Any:
+    """Return rows as a DataFrame, also those of an array that holds text."""
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            "X is sparse, but fit learnt from a DataFrame with columns of categories: "
+            "pass a DataFrame with the same columns."
+        )
+    if not is_frame(X):
+        import pandas as pd
+
+        X = pd.DataFrame(np.asarray(X, dtype=object))
+    if X.shape[0] == 0:
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
+            "required."
+        )
+    return X
+
+
+def _is_sparse_frame(X: Any) -> bool:
+    return is_frame(X) and any(hasattr(kind, "fill_value") for kind in X.dtypes)
+
+
+def _refuse_missing(X: Any) -> None:
+    values = getattr(X, "data", None) if scipy.sparse.issparse(X) else None
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        n_missing = int(np.isnan(values).sum())
+        if n_missing:
+            raise ValueError(
+                f"Input X contains NaN: {n_missing} entries. A sparse X must not have "
+                "missing values: fill them in, or pass a dense X."
+            )
+
+
+def _without_text(X: Any) -> Any:
+    """Refuse an array that holds text; text that spells numbers is converted."""
+    if is_frame(X) or scipy.sparse.issparse(X):
+        return X
+    array = X if isinstance(X, np.ndarray) else np.asarray(X)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        return array.astype(np.float64)
+    if array.dtype.kind in "US":
+        _refuse_text(array)
+        return array.astype(np.float64)
+    if array.dtype == object:
+        _refuse_text(array)
+    return array
+
+
+def _refuse_text(array: np.ndarray) -> None:
+    for value in array.flat:
+        if isinstance(value, str | bytes):
+            try:
+                float(value)
+            except ValueError:
+                shown = repr(value.item() if isinstance(value, np.generic) else value)
+                raise ValueError(
+                    f"X: could not convert string to float: {shown}. Pass a DataFrame: "
+                    "its columns of text are taken as categories."
+                ) from None
