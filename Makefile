@@ -26,7 +26,8 @@ C_SOURCES := $(wildcard src/native/*/*.[ch]pp tests/native/*.cpp tests/native/*.
   sanitize-memory sanitize-threads clean toolchain
 
 help:
-	@echo "make demo         train dense, SET and CTRE on the bundled Madelon data, and compare"
+	@echo "make demo         train dense, SET, CTRE, the default and boosting on the bundled Madelon"
+	@echo "                  data, and compare"
 	@echo "make test         the test suite, the doctests and the README's code"
 	@echo "make test-slow    the tests that take minutes"
 	@echo "make reliability  the checks of docs/reliability.md, at full length"

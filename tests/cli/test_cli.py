@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
 import cofire
 from cofire import SparseMLPClassifier
 from cofire.cli import app
-from cofire.data import CATALOG
+from cofire.data import CATALOG, load, standardised
 
 CODE = "from cofire.cli import main; main()"
 SOURCE = str(Path(cofire.__file__).parents[1])
@@ -99,14 +102,20 @@ def test_the_demo_is_plain_text_in_a_pipe(piped_demo):
     for method in ("Dense", "SET", "CTRE"):
         assert sum(line.startswith(f"{method:<6} seed 0: epoch 3/3") for line in lines)
         assert sum(f" {method} " in line and "," in line for line in lines)
-    assert "points" in output.decode() and "s in all" in output.decode()
+    assert sum(line.startswith("Default seed 0: epoch 20/20, loss") for line in lines)
+    boosting = re.compile(r"Gradient boosting seed 0: test \d\d\.\d %, \d+\.\d s")
+    assert sum(boosting.fullmatch(line) is not None for line in lines) == 1
+    assert sum(" Gradient boosting " in line for line in lines) == 1  # in the table
+    text = " ".join(output.decode().split())
+    assert "The default, SparseMLPClassifier(), is" in text
+    assert "points" in text and "s in all" in text
 
 
 def test_the_next_commands_exist(piped_demo, monkeypatch):
     folder, output = piped_demo
     text = output.decode().split("Next:")[1]
     commands = [line.split("   ")[0].split()[1:] for line in text.splitlines() if line]
-    assert len(commands) == 3
+    assert len(commands) == 4
     monkeypatch.chdir(folder)
     for arguments in commands:
         assert run(arguments[0], "--help").exit_code == 0
@@ -120,11 +129,24 @@ def test_the_demo_in_json(tmp_path):
     figures = json.loads(result.stdout)
     assert figures["page"] == str(page) and page.exists()
     assert figures["seeds"] == [0, 1] and figures["epochs"] == 2
-    for row in figures["methods"].values():
+    rows = figures["methods"]
+    for name in ("dense", "set", "ctre_sim"):
+        row = rows[name]
         assert len(row["accuracies"]) == 2
         assert row["curve"]["mean"][-1] == pytest.approx(row["mean"])
         assert row["curve"]["low"][-1] == min(row["accuracies"])
-    assert figures["methods"]["dense"]["density"] == 1
+    assert rows["dense"]["density"] == 1
+    data = standardised(load("madelon"))
+    train, test = (data.X_train, data.y_train), (data.X_test, data.y_test)
+    with threadpool_limits(1):
+        theirs = HistGradientBoostingClassifier().fit(*train).score(*test)
+    assert rows["gradient_boosting"]["accuracies"] == [theirs]
+    assert rows["gradient_boosting"]["connections"] is None
+    default = SparseMLPClassifier(random_state=1).fit(*train)
+    assert rows["default"]["accuracies"][1] == default.score(*test)
+    assert figures["default_networks"] == len(default.networks_)
+    gap = 100 * (rows["default"]["mean"] - theirs)
+    assert figures["default_above_boosting"] == pytest.approx(gap)
     assert "seed 1" in result.stderr
 
 

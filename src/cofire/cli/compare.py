@@ -270,7 +270,9 @@ def _conclusion(results: "list[Result]", given: Mapping[str, Any]) -> str:
     best, *ours = _training(found, results, given).items()
     lines = ["", f"Best on these rows: {method_name(best[0])}."]
     close = [method_name(method) for method in not_surely_worse(found)]
-    if close:
+    if len(close) > 1 and len(close) == len(found) - 1:
+        lines.append("None of the others is surely worse.")
+    elif close:
         lines.append(f"Not surely worse: {', '.join(close)}.")
     if best[0] in BASELINES:
         lines.append(f"It is a model of scikit-learn: {best[1]}")

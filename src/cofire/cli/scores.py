@@ -18,6 +18,7 @@ def scores_of(rows: "TrainingRows", model: Any) -> Figures:
 
 def baseline_scores(rows: "TrainingRows", seed: int) -> list[Figures]:
     """Return what always guessing and a linear model score on the same rows."""
+    from cofire.core.machine import available_cores
     from cofire.lab.experiments.baselines import BASELINES, GUESS, baselines_of
     from cofire.lab.names import method_name
 
@@ -26,7 +27,9 @@ def baseline_scores(rows: "TrainingRows", seed: int) -> list[Figures]:
     found[0] |= scores_of(rows, guess)
     linear = baselines_of(rows.task)[0]
     try:
-        model = BASELINES[linear].fit(rows.X, rows.y, rows.task, seed=seed)
+        model = BASELINES[linear].fit(
+            rows.X, rows.y, rows.task, seed=seed, n_threads=available_cores()
+        )
         found.append(
             {"name": linear, "title": method_name(linear), **scores_of(rows, model)}
         )

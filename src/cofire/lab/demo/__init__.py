@@ -1,1 +1,1 @@
-"""The demo: dense, SET and CTRE side by side on the bundled data."""
+"""The demo: methods, the default and gradient boosting on the bundled data."""

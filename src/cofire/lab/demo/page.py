@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import cofire
-from cofire.lab.names import is_full
 from cofire.persistence.atomic import write_atomically
 
 _TEMPLATE = Path(__file__).parent / "demo.html"
+
+PANELS = ("set", "ctre_sim")
+"""Methods whose input connections are drawn, to one scale."""
 
 Summary = dict[str, Any]
 """What `training.summary` returns."""
@@ -23,10 +25,10 @@ def write_demo_page(path: str | Path, summary: Summary) -> None:
 
 def demo_page(summary: Summary) -> str:
     """Return the page as text."""
-    ctre = summary["methods"]["ctre_sim"]
+    default = summary["methods"]["default"]
     parts = {
         "headline": escape(
-            f"{_percent(ctre['mean'])} right with {_percent(ctre['density'])} "
+            f"{_percent(default['mean'])} right with {_percent(default['density'])} "
             "of the connections"
         ),
         "lead": _lead(summary),
@@ -37,8 +39,10 @@ def demo_page(summary: Summary) -> str:
             f"<span>{_chip(method)}{escape(row['title'])}</span>"
             for method, row in summary["methods"].items()
         ),
-        "panels": "".join(_panel(summary, method) for method in ("set", "ctre_sim")),
+        "panels": "".join(_panel(summary, method) for method in PANELS),
         "shape": "-".join(map(str, summary["sizes"])),
+        "default_shape": "-".join(map(str, summary["default_sizes"])),
+        "default_networks": _counted(summary["default_networks"], "network"),
         "epochs": str(summary["epochs"]),
         "rows": "".join(_row(*item) for item in summary["methods"].items()),
         "receipt": escape(summary["receipt"]),
@@ -54,14 +58,19 @@ def demo_page(summary: Summary) -> str:
 
 
 def _lead(summary: Summary) -> str:
-    dense, random, ctre = (summary["methods"][m] for m in ("dense", "set", "ctre_sim"))
+    rows = summary["methods"]
+    dense, random, ctre = (rows[m] for m in ("dense", "set", "ctre_sim"))
+    default, boosting = (rows[m] for m in ("default", "gradient_boosting"))
     return escape(
         f"Madelon hides {len(summary['informative_features'])} useful inputs among "
-        f"{summary['sizes'][0]}. CTRE connects neurons that fire alike and gets "
-        f"{_percent(ctre['mean'])} of the test rows right. The same network with all "
-        f"{dense['connections']:,} connections gets {_percent(dense['mean'])}, and one "
-        f"with {random['connections']:,} that are rewired at random (SET) "
-        f"{_percent(random['mean'])}."
+        f"{summary['sizes'][0]}. Without any setting, cofire gets "
+        f"{_percent(default['mean'])} of the test rows right, and scikit-learn's "
+        f"gradient boosting {_percent(boosting['mean'])}. What the connections do, "
+        "one small network shows: with all "
+        f"{dense['connections']:,} of them it gets {_percent(dense['mean'])}, with "
+        f"{random['connections']:,} that are rewired at random (SET) "
+        f"{_percent(random['mean'])}, and with as many between neurons that fire "
+        f"alike (CTRE) {_percent(ctre['mean'])}."
     )
 
 
@@ -81,11 +90,16 @@ def _panel(summary: Summary, method: str) -> str:
 def _row(method: str, row: dict[str, Any]) -> str:
     each = ", ".join(f"{100 * a:.1f}" for a in row["accuracies"])
     spread = f" ± {100 * row['sd']:.1f}" if len(row["accuracies"]) > 1 else ""
+    model = f"<small>{escape(row['model'])}</small>" if row["model"] else ""
+    connections = "\N{EN DASH}"
+    if row["connections"] is not None:
+        connections = (
+            f"{row['connections']:,}<small>{_percent(row['density'])} of all</small>"
+        )
     return (
-        f"<tr><td>{_chip(method)}{escape(row['title'])}</td>"
+        f"<tr><td>{_chip(method)}{escape(row['title'])}{model}</td>"
         f"<td><b>{100 * row['mean']:.1f}{spread} %</b><small>{each}</small></td>"
-        f"<td>{row['connections']:,}"
-        f"<small>{_percent(row['density'])} of all</small></td>"
+        f"<td>{connections}</td>"
         f"<td>{row['seconds']:.1f} s</td></tr>"
     )
 
@@ -98,9 +112,10 @@ def _curves(summary: Summary) -> dict[str, Any]:
 
     methods = {}
     for method, row in summary["methods"].items():
-        methods[method] = {"title": row["title"]}
-        methods[method] |= {key: rounded(v, 4) for key, v in row["curve"].items()}
-        if not is_full(method):
+        methods[method] = {"title": row["title"], "final": round(row["mean"], 4)}
+        curve = row["curve"] or {}
+        methods[method] |= {key: rounded(v, 4) for key, v in curve.items()}
+        if method in PANELS:
             methods[method]["inputs"] = rounded(row["input_connections"], 2)
     return {
         "epochs": summary["epochs"],
