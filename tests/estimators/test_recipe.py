@@ -256,6 +256,19 @@ def test_k_calls_are_a_fit_of_k_epochs_if_the_schedules_are_given(of, n, how):
     assert any(sum(record["replaced"]) for record in whole.history_)
 
 
+@pytest.mark.parametrize("of", ESTIMATORS)
+def test_k_calls_need_no_max_iter_if_nothing_falls(of):
+    X, y = data_for(of)
+    constant = {"learning_rate": "constant", "drop_schedule": "constant"}
+    how = {"hidden_layer_sizes": (9,), "update_interval": 4, "alpha": 1e-4} | constant
+    step = of(random_state=0, **how)
+    for _ in range(6):
+        step.partial_fit(X, y)
+    whole = of(random_state=0, max_iter=6, update_stop=1.0, **how).fit(X, y)
+    assert same_training(step, whole)
+    assert sum(whole.history_[-1]["replaced"]) > 0
+
+
 def test_partial_fit_trains_at_a_constant_rate_and_keeps_rewiring():
     X, y = classes(n=700)
     model = SparseMLPClassifier((9,), n_networks=1, update_interval=5, random_state=0)
