@@ -210,8 +210,14 @@ def peak_of(call):
 def test_a_large_X_is_not_copied(kind):
     X, y, size = large(kind)
     assert size > 9e6
-    model = SparseMLPClassifier((20,), epsilon=2, max_iter=2, standardize=False)
-    model.set_params(learning_rate_init=1e-4, random_state=0)
+    model = SparseMLPClassifier(
+        (20,),
+        epsilon=2,
+        max_iter=2,
+        learning_rate_init=1e-4,
+        random_state=0,
+        standardize=False,
+    )
     rest = 30 * len(y)  # targets, the order of the rows, what is predicted
     assert peak_of(lambda: model.fit(X, y)) < 0.1 * size + rest
     assert peak_of(lambda: model.predict(X)) < 0.1 * size + rest
@@ -226,6 +232,7 @@ def test_a_large_X_is_not_copied(kind):
 
 def test_the_yardstick_sees_a_copy():
     X, y, size = large("float32")
-    model = SparseMLPClassifier((20,), epsilon=2, max_iter=1, standardize=False)
-    model.set_params(learning_rate_init=1e-4)
+    model = SparseMLPClassifier(
+        (20,), epsilon=2, max_iter=1, learning_rate_init=1e-4, standardize=False
+    )
     assert peak_of(lambda: model.fit(np.asfortranarray(X), y)) > 0.9 * size

@@ -288,7 +288,7 @@ def test_files_without_the_parameter_were_trained_without_it(tmp_path, monkeypat
     assert old.standardize is False and old._fitted.encoder is None
     assert np.array_equal(outputs(old, X), outputs(model, X))
     assert same_training(old.partial_fit(X, y), model.partial_fit(X, y))
-    # It is not the default that says so.
+    # It is not the present default that says so.
     monkeypatch.setitem(saving.DEFAULTS_0_1, "standardize", True)
     assert cofire.load(tmp_path / "old").standardize is True
 

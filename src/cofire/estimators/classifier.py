@@ -85,7 +85,8 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     ) -> Self:
         """Train one epoch; the first call needs `classes` if its y lacks some.
 
-        k calls on the same rows give what `fit` with max_iter=k gives, bit for bit.
+        k calls on the same rows give what `fit` with max_iter=k gives, bit for bit, if
+        learning_rate and drop_schedule are given: left at None they stay constant here.
         With standardize=True the first call learns the columns of X, the others keep
         what it learnt.
         """

@@ -12,6 +12,7 @@ SLOWER = 0.3
 _FEW_EPOCHS, _FEW_STEPS = 5, 100  # too few to judge by
 _ROWS = 1000  # looked at
 _FALL = 1e-3  # a fraction of the first loss: less has not moved
+_GROWTH = 2.0  # times the first loss: bad even after few steps
 _SMALL = 1e-3  # a first loss: there was hardly anything to learn
 _MOST = 0.9  # a class with more rows may well be the only one that is predicted
 
@@ -19,17 +20,19 @@ _MOST = 0.9  # a class with more rows may well be the only one that is predicted
 def failure(progress: Progress, data: TrainingData, settings: Settings) -> str | None:
     """Say in words why a trained network is of no use; None if it learnt something."""
     records = progress.history[progress.first_epoch :]
-    n_steps = len(records) * data.steps(settings, progress.seed).per_epoch
-    if len(records) < _FEW_EPOCHS or n_steps < _FEW_STEPS:
+    if len(records) < _FEW_EPOCHS:
         return None
+    n_steps = len(records) * data.steps(settings, progress.seed).per_epoch
+    enough = n_steps >= _FEW_STEPS
     for i, n_alive in enumerate(records[-1]["alive"]):
-        if n_alive == 0:
+        if enough and n_alive == 0:
             return f"no neuron of hidden layer {i + 1} is active any more"
     first, last = records[0]["loss"], records[-1]["loss"]
-    if first > _SMALL and last > first * (1 - _FALL):
+    if first > _SMALL and last > first * (1 - _FALL if enough else _GROWTH):
         return f"its training loss did not fall (at first {first:.4g}, now {last:.4g})"
-    if progress.network.output == "softmax" and _predicts_one_class(progress, data):
-        return "it predicts the same class for all rows"
+    if enough and progress.network.output == "softmax":
+        if _predicts_one_class(progress, data):
+            return "it predicts the same class for all rows"
     return None
 
 

@@ -52,8 +52,11 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     @with_callbacks
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train one epoch; k calls equal `fit` with max_iter=k, bit for bit.
+        """Train one epoch.
 
+        k calls on the same rows give what `fit` with max_iter=k gives, bit for bit, if
+        learning_rate, drop_schedule and alpha are given: left at None they depend
+        neither on the number of epochs nor on that of rows here.
         With standardize=True the first call learns the columns of X, the others keep
         what it learnt.
         """
