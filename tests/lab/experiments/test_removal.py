@@ -14,6 +14,7 @@ from cofire.lab.experiments.removal import (
     connection_cosines,
     without_first,
 )
+from cofire.profiles import DEFAULTS_0_1
 from helpers import naive
 from helpers.estimator_cases import classes
 from helpers.strategies import layers
@@ -96,20 +97,23 @@ def test_the_first_in_an_order_go_and_the_others_stay_as_they_were(layer, seed, 
     np.testing.assert_array_equal(after.bias, layer.bias)
 
 
+SETTINGS = DEFAULTS_0_1 | {
+    "hidden_layer_sizes": (30, 30),
+    "method": "set",
+    "epsilon": 3,
+    "max_iter": 40,
+    "learning_rate_init": 0.05,
+    "random_state": 0,
+}
+
+
 @pytest.fixture(scope="module")
 def studied():
     """A network on an easy problem, looked at after 3 of its 40 epochs and the last."""
     X, y = classes(n=300, n_features=10, n_classes=3)
     y = np.array(["b", "a", "c"])[y]
     study = RemovalStudy(X[:200], X[200:], y[200:], seed=1, epochs=(3, 40, 100))
-    model = SparseMLPClassifier(
-        (30, 30),
-        method="set",
-        epsilon=3,
-        max_iter=40,
-        random_state=0,
-        callbacks=[study],
-    )
+    model = SparseMLPClassifier(**SETTINGS, callbacks=[study])
     return model.fit(X[:200], y[:200]), study.curves, X[200:], y[200:]
 
 
@@ -146,7 +150,13 @@ def test_the_study_leaves_the_training_alone(studied):
     model, _, X, y = studied
     X_all, y_all = classes(n=300, n_features=10, n_classes=3)
     y_all = np.array(["b", "a", "c"])[y_all]
-    alone = SparseMLPClassifier(
-        (30, 30), method="set", epsilon=3, max_iter=40, random_state=0
-    ).fit(X_all[:200], y_all[:200])
+    alone = SparseMLPClassifier(**SETTINGS).fit(X_all[:200], y_all[:200])
     assert alone.loss_curve_ == model.loss_curve_
+
+
+def test_rows_that_the_estimator_would_scale_are_refused():
+    X, y = classes(n=60)
+    study = RemovalStudy(X, X, y, seed=1)
+    model = SparseMLPClassifier((9,), max_iter=2, callbacks=[study])
+    with pytest.raises(ValueError, match="standardize=False"):
+        model.fit(X, y)

@@ -39,6 +39,11 @@ class RemovalStudy(Callback):
         self.curves: dict[str, np.ndarray] = {}
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
+        if estimator.standardize:
+            raise ValueError(
+                "RemovalStudy gives the network its rows as they are, got an estimator "
+                "with standardize=True; set standardize=False and scale the rows before."
+            )
         self._labels = np.searchsorted(estimator.classes_, self.y_test)
 
     def on_epoch_end(self, progress: Progress, record: EpochRecord) -> None:
