@@ -65,8 +65,10 @@ struct AllPairs::Estimated {
 
 // Signals so large that their products would not be finite in float32 are left to
 // rank_by_products, and so are negative weights, for which the bound on estimates is wrong.
+// So are searches that want a good part of the pairs: they would sum up too many one by one.
 bool AllPairs::can_estimate() const {
     constexpr double kLargest = 1e36;
+    constexpr int64_t kPairsPerSum = 8;
     const HeldSignals* held = source_.held();
     if (held == nullptr || !at_once_ || !is_cosine(request_.metric)) return false;
     for (const HeldSignals::Tile& tile : held->tiles())
@@ -74,7 +76,13 @@ bool AllPairs::can_estimate() const {
             if (!(weight >= 0.0f)) return false;
     for (const StageNeurons& stage : activations_)
         if (!(largest_square(stage) < kLargest)) return false;
-    return true;
+    int64_t n_pairs = 0, n_sums = 0;
+    for (int l = 0; l < plan_.n_layers(); l++) {
+        if (n_wanted_[l] == 0) continue;
+        n_pairs += inputs(l).n_firing() * outputs(l).n_firing();
+        n_sums += TopPairs::capacity(n_wanted_[l]);
+    }
+    return n_pairs >= kPairsPerSum * n_sums;
 }
 
 void AllPairs::rank_by_estimates() {

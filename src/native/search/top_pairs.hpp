@@ -17,9 +17,12 @@ public:
     // floor: shared by the threads, the rank that a pair must reach to be among the best of all.
     // repeats: a pair may be offered again.
     TopPairs(int64_t n_wanted, std::atomic<uint32_t>& floor, bool repeats = false)
-        : n_wanted_(n_wanted), capacity_(2 * n_wanted + kSpare), repeats_(repeats), floor_(&floor) {
+        : n_wanted_(n_wanted), capacity_(capacity(n_wanted)), repeats_(repeats), floor_(&floor) {
         if (n_wanted > 0) held_.reserve(capacity_);  // no allocation while the threads run
     }
+
+    // How many pairs are held until the first are removed.
+    static int64_t capacity(int64_t n_wanted) { return 2 * n_wanted + kSpare; }
 
     // A pair with a smaller rank cannot be among the best any more.
     uint32_t lowest_rank() const { return floor_->load(std::memory_order_relaxed); }
