@@ -158,5 +158,5 @@ def test_rows_that_the_estimator_would_scale_are_refused():
     X, y = classes(n=60)
     study = RemovalStudy(X, X, y, seed=1)
     model = SparseMLPClassifier((9,), max_iter=2, callbacks=[study])
-    with pytest.raises(ValueError, match="standardize=False"):
+    with pytest.raises(ValueError, match="standardize=True: set it to False"):
         model.fit(X, y)

@@ -42,7 +42,7 @@ class RemovalStudy(Callback):
         if estimator.standardize:
             raise ValueError(
                 "RemovalStudy gives the network its rows as they are, got an estimator "
-                "with standardize=True; set standardize=False and scale the rows first."
+                "with standardize=True: set it to False, and scale the rows before."
             )
         self._labels = np.searchsorted(estimator.classes_, self.y_test)
 
