@@ -19,6 +19,10 @@ SOLVERS = {
     "adam": {"solver": "adam"},
 }
 SCALES = [1e-6, 1.0, 1e6]
+# A fit that did not learn says so: a word about it is what is asked for.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The model did not learn:sklearn.exceptions.ConvergenceWarning"
+)
 
 
 def outcome(of, scale, file=None, **how):
