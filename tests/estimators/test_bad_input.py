@@ -346,8 +346,10 @@ def test_dropping_the_only_batch(of):
 
 def test_a_network_that_is_full_gets_a_warning():
     X, y = classes()
-    with pytest.warns(UserWarning, match="Every layer is full"):
-        small(epsilon=100).fit(X, y)
+    for fit in (small(epsilon=100).fit, small(epsilon=100).partial_fit):
+        with pytest.warns(UserWarning, match="Every layer is full") as heard:
+            fit(X, y)
+        assert [warning.filename for warning in heard] == [__file__]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         small(hidden_layer_sizes=(10,), epsilon=4).fit(X, y)  # one of two is full

@@ -53,6 +53,30 @@ def weights(estimator):
     return b"".join(array.tobytes() for a in layers for array in (a.indices, a.weights))
 
 
+def test_warnings_point_to_the_line_of_the_user(tmp_path):
+    model(tmp_path / "a").fit(X, y)
+    with pytest.warns(UserWarning, match="No checkpoint in") as heard:
+        model(tmp_path / "a", alpha=0.1).fit(X, y)
+    assert [warning.filename for warning in heard] == [__file__]
+    model(tmp_path / "b").fit(X, y)
+    for path in Path(tmp_path, "b").rglob("epoch-*.cofire"):
+        path.write_bytes(b"damaged")
+    with pytest.warns(UserWarning, match="A checkpoint was skipped") as heard:
+        model(tmp_path / "b").fit(X, y)
+    assert {warning.filename for warning in heard} == {__file__}
+
+    class Twice(Callback):
+        def on_epoch_end(self, progress, record):
+            with pytest.warns(UserWarning, match="Another process runs") as heard:
+                model(tmp_path / "c").fit(X, y)
+            assert [warning.filename for warning in heard] == [__file__]
+            return True
+
+    running = model(tmp_path / "c")
+    running.callbacks[0].on_epoch_end = Twice().on_epoch_end
+    running.fit(X, y)
+
+
 # ---- to the bit ----------------------------------------------------------------------
 
 

@@ -1,9 +1,11 @@
 """Learning rates from far too small to far too large: numbers, or a word about it."""
 
+import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import cofire
 from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor
@@ -26,15 +28,24 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def outcome(of, scale, file=None, **how):
-    """How a fit ended, "finite" or "diverged"; either way it left finite numbers."""
+    """How a fit ended, "finite" or "diverged"; either way it left finite numbers.
+
+    A loss that exploded and is still finite is warned of.
+    """
     X, y = data_for(of, n=60, n_features=8)
     X = X * np.float32(scale)
     model = small(of, max_iter=5, n_jobs=1, **how)
-    try:
-        model.fit(X, y)
-        ended = "finite"
-    except DivergenceError:
-        ended = "diverged"
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            model.fit(X, y)
+            ended = "finite"
+        except DivergenceError:
+            ended = "diverged"
+    assert all(issubclass(w.category, ConvergenceWarning) for w in heard)
+    if ended == "finite":
+        first, *_, last = model.loss_curve_
+        assert len(heard) == (first > 1e-3 and last > 2 * first)
     assert all(np.isfinite(part).all() for part in network_bits(model.network_))
     assert np.isfinite(model.loss_curve_).all()
     model.network_.check()

@@ -141,7 +141,9 @@ def prepare_network(
             if plan.settings.method.starts_full:
                 begin(progress, data, plan.settings, prepared.counts)
             if index == 0:
-                _warn_if_full(progress.network, plan.settings)
+                # partial_fit calls it from one level deeper than fit.
+                level = 6 if n_epochs is None else 7
+                _warn_if_full(progress.network, plan.settings, level)
         judged = n_epochs is None
         end = progress.first_epoch + plan.settings.max_epochs
         if n_epochs is not None:
@@ -243,10 +245,10 @@ class _Stop(Callback):
         return self.stopped
 
 
-def _warn_if_full(network: SparseNetwork, settings: Settings) -> None:
+def _warn_if_full(network: SparseNetwork, settings: Settings, level: int) -> None:
     if network.is_full and not settings.method.full:
         warnings.warn(
             "Every layer is full: this network is dense. Lower epsilon (or density), "
             "or use larger hidden layers.",
-            stacklevel=6,
+            stacklevel=level,
         )

@@ -83,7 +83,7 @@ class FitCheckpoints(Callback):
                 with model_file.malformed_is(path):
                     progress = self._restored(document, tensors)
             except (ModelFormatError, OSError) as error:
-                warnings.warn(f"A checkpoint was skipped: {error}", stacklevel=5)
+                warnings.warn(f"A checkpoint was skipped: {error}", stacklevel=6)
                 continue
             if self.finished and not self._repeats:
                 self.finished = False
@@ -123,7 +123,7 @@ class FitCheckpoints(Callback):
             warnings.warn(
                 f"No checkpoint in {str(self._policy.folder)!r} matches this data and "
                 "these parameters; training starts from scratch in a new sub-folder.",
-                stacklevel=6,
+                stacklevel=7,
             )
 
     # ---- the fit that runs -----------------------------------------------------------
@@ -206,7 +206,7 @@ class FitCheckpoints(Callback):
                 warnings.warn(
                     "Another process runs the same fit and writes its checkpoints in "
                     f"{self._folder}: this one writes none.",
-                    stacklevel=7,
+                    stacklevel=8,
                 )
                 return
         for leftover in self._folder.glob(".*.tmp"):
