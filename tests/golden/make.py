@@ -131,6 +131,10 @@ MODELS = {
     "sparse-rows": lambda: classifier(rows=scipy.sparse.csr_array(X)),
     "random-state": lambda: classifier(random_state=np.random.RandomState(3)),
     "preprocessing": lambda: classifier(BINARY, method="static"),
+    "several-networks": lambda: classifier(n_networks=3, update_interval=5, max_iter=3),
+    "raw-features": lambda: classifier(
+        rows=np.where(X > 2, np.nan, X), standardize=True, method="cofire"
+    ),
 }
 
 # Models of parameters that are gone: nobody can write them again.

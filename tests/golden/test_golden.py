@@ -178,6 +178,6 @@ def test_saving_it_again_keeps_every_array_and_what_it_says(name, tmp_path):
         assert array.dtype == new[key].dtype and array.tobytes() == new[key].tobytes()
     # Notes tell of the first saving: what was left out then.
     before["progress"]["settings"].pop("decoupled_decay", None)
-    assert after["progress"].pop("rate_factor") == 1.0  # a later version's
+    before["progress"].setdefault("rate_factor", 1.0)  # not in files of 0.1
     for key in before.keys() - {"cofire", "notes", "parameters"}:
         assert after[key] == before[key]
