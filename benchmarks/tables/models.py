@@ -333,19 +333,19 @@ def mlp(case):
     return make_pipeline(prepared(case), standardised_target(case, model))
 
 
-def realmlp_td(case):
+def realmlp_td(case, device="cpu"):
     from pytabkit import RealMLP_TD_Classifier, RealMLP_TD_Regressor
 
     make = RealMLP_TD_Classifier if case.classes else RealMLP_TD_Regressor
-    model = make(device="cpu", n_threads=1, random_state=case.seed, verbosity=0)
+    model = make(device=device, n_threads=1, random_state=case.seed, verbosity=0)
     return make_pipeline(whole(case), model)
 
 
-def tabm_d(case):
+def tabm_d(case, device="cpu"):
     from pytabkit import TabM_D_Classifier, TabM_D_Regressor
 
     make = TabM_D_Classifier if case.classes else TabM_D_Regressor
-    model = make(device="cpu", n_threads=1, random_state=case.seed, verbosity=0)
+    model = make(device=device, n_threads=1, random_state=case.seed, verbosity=0)
     return make_pipeline(whole(case), model)
 
 
@@ -396,6 +396,9 @@ MODELS: dict[str, Callable] = {
     "lightgbm_tuned": lightgbm_tuned,
     "tabpfn": tabpfn,
 }
+
+ON_A_GPU = ("realmlp_td", "tabm_d")
+"""Models that take `device="cuda"`: on one thread most tables are over their cap."""
 
 PACKAGES = {
     "cofire": ["cofire"],

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import fold
 from fold import MEASURES, Job
-from models import MODELS, PACKAGES
+from models import MODELS, ON_A_GPU, PACKAGES
 
 HERE = Path(__file__).parent
 PROVING_LOG = HERE.parents[1] / "docs" / "results" / "tables" / "proving-runs.csv"
@@ -155,6 +155,8 @@ def run_jobs(jobs, done, *, n_jobs=1, cap=300.0, memory=8 * 2**30):
 
 def _start(processes, job, cap, memory):
     ours, theirs = processes.Pipe(duplex=False)
+    if "device" in job.settings:  # CUDA reserves more addresses than there is memory
+        memory = 0
     process = processes.Process(target=fold.child, args=(job, memory, cap, theirs))
     process.start()
     theirs.close()
@@ -357,6 +359,12 @@ def parser():
     add("--jobs", type=int, default=1, help="fits at the same time")
     add("--cap", type=float, default=300.0, help="seconds of a processor per fit")
     add("--memory", type=float, default=8.0, help="GiB that one fit may use")
+    add(
+        "--gpu",
+        metavar="WORDS",
+        help=f"run {' and '.join(ON_A_GPU)} with CUDA, without a limit of memory; "
+        "WORDS name the GPU in their rows",
+    )
     add("--out", required=True, type=Path, metavar="FILE.csv")
     add("--reason", help="why the proving half is run; needed there")
     add(
@@ -372,7 +380,11 @@ def parser():
 
 def make_jobs(args, tables, names):
     return [
-        Job(table, model, repeat, number, args.folds, catalogue=args.catalogue)
+        Job(
+            *(table, model, repeat, number, args.folds),
+            settings={"device": "cuda"} if args.gpu and model in ON_A_GPU else {},
+            catalogue=args.catalogue,
+        )
         for table in names
         for repeat in range(args.repeats)
         for number in range(args.folds)
@@ -442,7 +454,10 @@ def run_into_file(jobs, tables, out, args, rows=None, facts=None):
         size = {"rows": table.rows, "features": table.features}
         names = ("table", "model", "repeat", "fold", "change")
         which = dict(zip(names, job.key, strict=True)) | {"date": today()}
-        file.add(facts | of_table | size | which | row)
+        place = {}
+        if "device" in job.settings:
+            place = {"machine": f"{args.gpu} and {facts['machine']}"}
+        file.add(facts | place | of_table | size | which | row)
         took = row.get("fit_seconds") or row.get("cpu_seconds") or 0.0
         clock.done(job, took)
         where = f"{job.table} {job.model} {job.repeat}.{job.fold} {job.key[-1]}".strip()
