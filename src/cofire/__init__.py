@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cofire.diagnostics.doctor import doctor
     from cofire.engine.augmentation import Augmentation
     from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
+    from cofire.explain import SparseFeatureSelector
     from cofire.methods import METHODS
     from cofire.saving import load
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "Augmentation",
+    "SparseFeatureSelector",
     "SparseMLPClassifier",
     "SparseMLPRegressor",
     "doctor",
@@ -31,6 +33,7 @@ PUBLIC_MODULES = (
     "cofire.callbacks",
     "cofire.data",
     "cofire.errors",
+    "cofire.explain",
     "cofire.methods",
     "cofire.profiles",
     "cofire.saving",
@@ -44,6 +47,7 @@ PUBLIC_MODULES = (
 _HOMES = {
     "Augmentation": "cofire.engine.augmentation",
     "METHODS": "cofire.methods",
+    "SparseFeatureSelector": "cofire.explain",
     "SparseMLPClassifier": "cofire.estimators",
     "SparseMLPRegressor": "cofire.estimators",
     "doctor": "cofire.diagnostics.doctor",

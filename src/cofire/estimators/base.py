@@ -25,6 +25,7 @@ from cofire.estimators.description import (
 )
 from cofire.estimators.failures import remedy
 from cofire.estimators.holdout import outputs_of, scorer_of
+from cofire.estimators.importances import feature_importances
 from cofire.estimators.inputs import engine_rows
 from cofire.estimators.network_training import (
     NetworkTraining,
@@ -242,6 +243,14 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         if names is None:
             names = [f"x{i}" for i in range(self.n_features_in_)]
         return list(names) if encoder is None else encoder.input_names(list(names))
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How strongly each feature of X reaches the outputs, by the weights alone.
+
+        They add up to 1; see `cofire.explain.feature_importances`.
+        """
+        return feature_importances(self)
 
     @property
     def coefs_(self) -> list[scipy.sparse.csc_array]:

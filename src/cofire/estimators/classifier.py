@@ -46,6 +46,7 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     receipt_ : what the fit cost, beside its dense twin
     resumed_after_ : the epoch after which the fit continued from a checkpoint, else 0
     seed_, n_features_in_, feature_names_in_
+    feature_importances_ : how strongly each feature reaches the outputs
     input_names_ : of the network's inputs, which may be more than the features
 
     Examples

@@ -1,0 +1,49 @@
+"""How strongly the inputs of a network reach its outputs, along all paths."""
+
+import numpy as np
+
+from cofire.core.network import SparseNetwork
+
+
+def path_strengths(network: SparseNetwork) -> np.ndarray:
+    """Return the strength of all paths from each input to each output.
+
+    The strength of a path is the product of its squared weights; the result, an array
+    (n_outputs, n_inputs) of float64, has the sums over all paths. If inputs and
+    neurons were independent, had variance 1 and were never cut off by an activation, it
+    would be the variance that each input gives to each output. Softmax sees only the
+    differences of its outputs: there, the mean over the outputs is first taken from the
+    weights of the last layer.
+
+    One walk backward per output, over the connections that exist: no array of a layer's
+    inputs by its outputs is made.
+    """
+    *hidden, last = [layer.to_scipy().astype(np.float64) for layer in network.layers]
+    squared = [layer.power(2).T.tocsr() for layer in hidden]
+    mean = last.sum(axis=0) / last.shape[0] if network.output == "softmax" else 0.0
+    strengths = np.empty((last.shape[0], network.layers[0].n_in))
+    for output in range(last.shape[0]):
+        weights = last[[output], :].toarray().ravel()
+        reached = (weights - mean) ** 2
+        for layer in reversed(squared):
+            reached = layer @ reached
+        strengths[output] = reached
+    return strengths
+
+
+def path_signs(network: SparseNetwork) -> np.ndarray:
+    """Return the sum over all paths of the product of their weights.
+
+    An array (n_outputs, n_inputs). Its sign says whether an input raises an output or
+    lowers it where all neurons are active; softmax as in `path_strengths`.
+    """
+    *hidden, last = [layer.to_scipy().astype(np.float64) for layer in network.layers]
+    back = [layer.T.tocsr() for layer in hidden]
+    mean = last.sum(axis=0) / last.shape[0] if network.output == "softmax" else 0.0
+    effects = np.empty((last.shape[0], network.layers[0].n_in))
+    for output in range(last.shape[0]):
+        reached = last[[output], :].toarray().ravel() - mean
+        for layer in reversed(back):
+            reached = layer @ reached
+        effects[output] = reached
+    return effects

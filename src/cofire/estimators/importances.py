@@ -1,0 +1,64 @@
+"""Importances of the features of X, from the weights of the networks alone."""
+
+from typing import Any
+
+import numpy as np
+
+from cofire.core.paths import path_signs, path_strengths
+
+
+def feature_importances(model: Any) -> np.ndarray:
+    """Return how strongly each feature of X reaches the outputs; they add up to 1.
+
+    Of each network the root of the summed strengths of all paths (`path_strengths`)
+    from the feature to all outputs, as a fraction of the sum over the features; then
+    the mean over the networks. The inputs of one feature (the levels of a category,
+    whether it is missing) are added up before the root. Zeros if nothing is connected.
+    """
+    total = np.zeros(model.n_features_in_)
+    for network in model.networks_:
+        strengths = by_feature(model, path_strengths(network).sum(axis=0))
+        total += _shares(np.sqrt(strengths))
+    return _shares(total)
+
+
+def class_importances(model: Any) -> np.ndarray:
+    """Return the same for each output alone: (n_outputs, n_features), rows sum to 1.
+
+    Outputs are the classes of a classifier, or the columns of y of a regressor.
+    """
+    total = np.zeros((model.network_.sizes[-1], model.n_features_in_))
+    for network in model.networks_:
+        total += _shares(np.sqrt(by_feature(model, path_strengths(network))))
+    return _shares(total)
+
+
+def directions(model: Any) -> np.ndarray:
+    """Return whether inputs raise an output (up to 1) or lower it (down to -1).
+
+    (n_outputs, n_inputs), for the inputs of the networks (`model.input_names_`): the
+    sum over all paths of the product of their weights, divided by its largest size for
+    the output; mean over the networks. It holds where all neurons are active: 0 is not
+    "unimportant", since what one path raises another may lower.
+    """
+    total = np.zeros((model.network_.sizes[-1], model.network_.sizes[0]))
+    for network in model.networks_:
+        effects = path_signs(network)
+        largest = np.abs(effects).max(axis=1, keepdims=True)
+        total += effects / np.where(largest > 0, largest, 1)
+    return total / len(model.networks_)
+
+
+def by_feature(model: Any, values: np.ndarray) -> np.ndarray:
+    """Add up values of the networks' inputs, the last axis, by feature of X."""
+    encoder = model._state.encoder
+    if encoder is None:
+        return values
+    sums = np.zeros((*values.shape[:-1], model.n_features_in_))
+    np.add.at(sums, (..., encoder.input_columns), values)
+    return sums
+
+
+def _shares(values: np.ndarray) -> np.ndarray:
+    total = values.sum(axis=-1, keepdims=True)
+    return values / np.where(total > 0, total, 1)
