@@ -54,9 +54,9 @@ def by_feature(model: Any, values: np.ndarray) -> np.ndarray:
     encoder = model._state.encoder
     if encoder is None:
         return values
-    sums = np.zeros((*values.shape[:-1], model.n_features_in_))
-    np.add.at(sums, (..., encoder.input_columns), values)
-    return sums
+    sums = np.zeros((model.n_features_in_, *values.shape[:-1]))
+    np.add.at(sums, encoder.input_columns, np.moveaxis(values, -1, 0))
+    return np.moveaxis(sums, 0, -1)
 
 
 def _shares(values: np.ndarray) -> np.ndarray:

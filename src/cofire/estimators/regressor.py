@@ -34,8 +34,8 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
     networks_, network_, coefs_, intercepts_, density_, n_connections_,
         chosen_parameters_, history_, histories_, loss_, loss_curve_, n_iter_,
         validation_scores_, best_validation_score_, receipt_, resumed_after_, seed_,
-        n_features_in_, feature_names_in_, feature_importances_, input_names_ : as those of
-        `SparseMLPClassifier`
+        n_features_in_, feature_names_in_, feature_importances_, input_names_ : as
+        those of `SparseMLPClassifier`
 
     Examples
     --------

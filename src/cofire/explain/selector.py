@@ -207,7 +207,7 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _tell(self, line: str) -> None:
         if self.verbose:
-            print(line, flush=True)
+            print(line, flush=True)  # noqa: T201
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
