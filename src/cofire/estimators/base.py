@@ -1,7 +1,7 @@
 """What classifier and regressor share: prepare, train, publish; then predict."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial as partial_call
@@ -188,9 +188,13 @@ class BaseSparseMLP(CallbackSupport, Parameters):
 
     @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
+        return self._of_networks(outputs_of, X)
+
+    def _of_networks(self, function: Callable[..., np.ndarray], X: Any) -> np.ndarray:
+        """Apply a function of networks, rows, threads and a name for errors."""
         networks = self.networks_  # first: an estimator that is not fitted says so
         rows = engine_rows(check_rows(self, X, self._state.encoder))
-        return outputs_of(networks, rows, n_threads(self.n_jobs), "X")
+        return function(networks, rows, n_threads(self.n_jobs), "X")
 
     def scorer(
         self, X: Any, y: Any, sample_weight: Any = None, *, name: str = "scorer (X, y)"
