@@ -88,7 +88,9 @@ def test_every_option_exists():
 
 def test_errors_of_the_system_name_the_file():
     error = FileNotFoundError(2, "No such file or directory", "/no/where")
-    assert message(error) == "/no/where: No such file or directory"
+    assert message(error) == (
+        "/no/where: No such file or directory. Check the name and the folder"
+    )
     assert message(OSError("disk full")) == "disk full"
 
 
@@ -116,8 +118,8 @@ def test_a_dirty_cell_is_not_advice_to_drop_a_column():
     lines = "".join(f"{value},{'ab'[i % 2]}\n" for i, value in enumerate(values))
     Path("dirty.csv").write_text("alcohol,kind\n" + lines)
     said = refused("train", "dirty.csv", "--test-fraction", 0)
-    assert "except for 1 of 300 values: 'n.a.?'" in said
-    assert "leave them empty and pass --missing mean" in said and "--drop" not in said
+    assert "holds numbers, except for 'n.a.?' in row 6 (299 other rows)" in said
+    assert "pass --na 'n.a.?' and --missing mean" in said and "--drop" not in said
 
 
 def test_what_is_neither_a_file_nor_a_data_set():

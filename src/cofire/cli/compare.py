@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cofire.cli.command_lines import command_line, file_options_given
-from cofire.cli.inputs import errors_in_words, is_named, tell
+from cofire.cli.command_lines import (
+    command_line,
+    file_options_given,
+    given_options,
+    repaired,
+)
+from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
 from cofire.cli.options import (
     AsJson,
     Baselines,
     Categorical,
     Data,
+    DayFirst,
     Decimal,
     Density,
     Drop,
+    Id,
     Missing,
+    Na,
     NoHeader,
     Samples,
     Scale,
@@ -69,6 +77,9 @@ def compare(
     missing: Missing = None,
     categorical: Categorical = None,
     drop: Drop = None,
+    id: Id = None,
+    na: Na = None,
+    day_first: DayFirst = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -99,7 +110,13 @@ def compare(
     from rich.console import Console
 
     console = Console(stderr=as_json, highlight=False)
-    with errors_in_words():
+
+    def repair(remedy: Mapping[str, Any]) -> str:
+        options = repaired(given_options(compare, given), remedy)
+        return command_line("compare", data, options)
+
+    with errors_in_words(repair):
+        check_out(out / "runs.sqlite")
         runs, parts = _planned(given)
     tell(list(parts.notes))
     results = _run(console, runs, parts, given)

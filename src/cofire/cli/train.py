@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cofire.cli.command_lines import command_line, file_options_given
+from cofire.cli.command_lines import (
+    command_line,
+    file_options_given,
+    given_options,
+    repaired,
+)
 from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
 from cofire.cli.options import (
     AsJson,
     Baselines,
     Categorical,
     Data,
+    DayFirst,
     Decimal,
     Density,
     Drop,
+    Id,
     Missing,
+    Na,
     NoHeader,
     Samples,
     Scale,
@@ -118,6 +126,9 @@ def train(
     missing: Missing = None,
     categorical: Categorical = None,
     drop: Drop = None,
+    id: Id = None,
+    na: Na = None,
+    day_first: DayFirst = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -132,7 +143,13 @@ def train(
     the same rows: a network that does not beat them is of no use.
     """
     given = locals()  # all options by name
-    with errors_in_words():
+
+    def repair(remedy: Mapping[str, Any]) -> str:
+        return command_line(
+            "train", data, repaired(given_options(train, given), remedy)
+        )
+
+    with errors_in_words(repair):
         if epsilon is not None and density is not None:
             raise ValueError("--epsilon and --density: leave one of them out.")
         path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")

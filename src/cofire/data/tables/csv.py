@@ -25,6 +25,8 @@ def read_csv(path: Path, reading: Reading) -> Table:
             f"{decimal!r}."
         )
     how: dict[str, Any] = {"sep": reading.separator or default, "decimal": decimal}
+    if reading.na:
+        how["na_values"] = list(reading.na)
     notes: list[str] = []
     first = _first_line(pandas, path, how)
     if reading.header:
@@ -53,7 +55,8 @@ def read_csv(path: Path, reading: Reading) -> Table:
             f"{how['sep']!r}."
         )
     notes += of_decimal_commas(frame, reading.text)
-    table = replace(from_frame(path, frame, reading), notes=tuple(notes))
+    about: dict[str, Any] = {"notes": tuple(notes), "na": tuple(reading.na)}
+    table = replace(from_frame(path, frame, reading), **about)
     return table if reading.header else replace(table, n_columns=frame.shape[1])
 
 

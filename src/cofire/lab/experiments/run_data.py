@@ -100,7 +100,8 @@ def _of_file(data: str, split: int, file: str, whole: bool) -> RunData:
     for path, digest in planned.items():
         if _digest(Path(path)) != digest:
             raise ValueError(f"{path} has changed since the runs were planned.")
-    lists = {k: tuple(options[k]) for k in ("categorical", "drop") if k in options}
+    names = ("categorical", "drop", "id", "na")
+    lists = {k: tuple(options[k]) for k in names if k in options}
     paths = {"test": Path(options["test"])} if "test" in options else {}
     task = options.pop("task", "auto")
     rows = TrainingRows.of_file(
