@@ -38,6 +38,7 @@ from cofire.cli.options import (
     parsed_options,
 )
 from cofire.cli.runs import OUT, Out, open_store
+from cofire.cli.words import message
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -203,27 +204,36 @@ def _write(
     about = Path(data).name + (f", target {target}" if target else "")
     stem = file_stem(data, target)
     table = comparison_table(results, about, parts.task, stem)
-    files = _write_files(given["out"], stem, results, table)
+    files, undrawn = _write_files(given["out"], stem, results, table)
     if given["as_json"]:
         figures = _figures(results, parts, given)
         print(json.dumps(figures | {"files": [str(path) for path in files]}))
-        return
-    console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
-    for path in files:
-        console.print(f"  {path}", soft_wrap=True)
-    console.print(_conclusion(results, given), soft_wrap=True, markup=False)
+    else:
+        console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
+        for path in files:
+            console.print(f"  {path}", soft_wrap=True)
+        console.print(_conclusion(results, given), soft_wrap=True, markup=False)
+    if undrawn:
+        typer.echo(f"cofire: warning: {undrawn}", err=True)
 
 
 def _write_files(
     out: Path, stem: str, results: "list[Result]", table: "Table"
-) -> list[Path]:
+) -> tuple[list[Path], str]:
+    """Return the files that were written, and why there is no page if there is none."""
     from cofire.lab.report.results_page import write_results_page
     from cofire.lab.table import write_table
 
     written, page = write_table(table, out), out / f"{stem}.html"
-    with errors_in_words():
+    try:
         write_results_page(page, results, [table], title=table.title)
-    return [*written, page]
+    except (ImportError, OSError, ValueError, MemoryError) as error:
+        again = "the same command draws it then, without running anything again"
+        return (
+            written,
+            f"the page was not drawn: {message(error).rstrip('.')}; {again}.",
+        )
+    return [*written, page], ""
 
 
 def _figures(

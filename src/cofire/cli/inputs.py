@@ -201,7 +201,8 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
         )
     if not path.exists():
         raise FileNotFoundError(
-            f"{path}: there is no such file. `cofire train` writes models."
+            f"{path}: there is no such file. Check its name; `cofire train` writes "
+            "models."
         )
     try:
         return load_with_document(path)
@@ -209,8 +210,6 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
         text = str(error)
         if path.suffix in READERS:
             text += " It looks like a data file: the model comes first, then the data."
-        elif "newer cofire" not in text and "METHODS[" not in text:
-            text += " If it is damaged, copy it again or train it again."
         raise ModelFormatError(text) from error
 
 
@@ -218,6 +217,7 @@ def load_model(path: Path) -> Model:
     """Read a model and its preprocessing; a ModelFormatError if it is not one."""
     from cofire.data import Preprocessing
     from cofire.errors import ModelFormatError
+    from cofire.persistence.model_file import DAMAGED
 
     estimator, document = read_model(path)
     plain = document.get("preprocessing")
@@ -232,5 +232,7 @@ def load_model(path: Path) -> Model:
         if preprocessing.steps.n_features != estimator.n_features_in_:
             raise ValueError("it does not give as many features as the network takes")
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ModelFormatError(f"{path}: its preprocessing: {error}") from error
+        raise ModelFormatError(
+            f"{path}: its preprocessing: {error}. {DAMAGED}"
+        ) from error
     return Model(estimator, preprocessing)

@@ -115,7 +115,9 @@ def parsed_options(texts: list[str], estimator: Any) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ValueError(f"--option {text}: expected name=value.")
+            raise ValueError(
+                f"--option {text}: expected name=value, as in momentum=0.8."
+            )
         if name not in estimator.get_params():
             raise unknown_name("option", name, estimator.get_params().keys())
         try:

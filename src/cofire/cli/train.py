@@ -135,6 +135,12 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="The model's file (default: DATA.cofire).")
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", help="Print a line per epoch even where there is no terminal."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train on a file or a named data set; test; save the model.
@@ -158,7 +164,7 @@ def train(
         tell(rows.notes)
         estimator = _estimator(rows.task, given)
         with _says_how_to_resume(checkpoint):
-            _fit(rows, estimator, quiet=as_json)
+            _fit(rows, estimator, quiet=as_json, verbose=verbose)
         _save(rows, estimator, path)
         figures = _figures(rows, estimator, path)
         if baselines:
@@ -186,7 +192,10 @@ def _estimator(task: str, given: Mapping[str, Any]) -> Any:
 
     parameters = estimator_parameters(given)
     if task == "regression" and "label_smoothing" in parameters:
-        raise ValueError("--label-smoothing is for classes: this task is regression.")
+        raise ValueError(
+            "--label-smoothing is for classes: this task is regression. Leave it out, "
+            "or pass --task classification."
+        )
     kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
     estimator = kinds[task](**profile_parameters(given["profile"], task) | parameters)
     return estimator.set_params(**parsed_options(given["option"] or [], estimator))
@@ -212,10 +221,10 @@ def _says_how_to_resume(checkpoint: Path | None) -> Iterator[None]:
         raise
 
 
-def _fit(rows: "TrainingRows", estimator: Any, quiet: bool) -> None:
+def _fit(rows: "TrainingRows", estimator: Any, quiet: bool, verbose: bool) -> None:
     from rich.console import Console
 
-    estimator.verbose = int(Console().is_terminal and not quiet)
+    estimator.verbose = int(verbose or (Console().is_terminal and not quiet))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(rows.X, rows.y)

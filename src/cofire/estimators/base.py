@@ -169,7 +169,8 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         if self.early_stopping:
             watchers.append(EarlyStopping(prepared.plan.patience))
         if self.verbose:
-            watchers.append(ProgressDisplay())
+            n_networks = prepared.plan.n_networks
+            watchers.append(ProgressDisplay(index + 1, n_networks))
         return watchers
 
     def _refuse_partial_fit(self, method: Method) -> None:
@@ -209,7 +210,10 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         return scorer_of(targets, rows, n_threads(self.n_jobs), name)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file; `cofire.load` reads it back."""
+        """Write the fitted model to a file; `cofire.load` reads it back.
+
+        Missing folders are created.
+        """
         from cofire.saving import save
 
         save(self, path)

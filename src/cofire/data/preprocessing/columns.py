@@ -153,14 +153,14 @@ class Columns:
         if not hasattr(frame, "columns"):
             raise ValueError(
                 "the model was trained on a table with named columns (CSV, Parquet); "
-                "these rows have none."
+                "these rows have none. Give it such a file."
             )
         names = [column.name for column in self.columns]
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ValueError(
                 f"columns that the model needs are missing: {listed(absent)}. "
-                f"There are {listed(list(frame.columns))}."
+                f"There are {listed(list(frame.columns))}. Add or rename them."
             )
         notes = []
         more = [name for name in frame.columns if name not in {*names, *dropped}]

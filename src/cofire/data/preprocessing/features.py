@@ -51,7 +51,7 @@ class Features:
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"the model expects {self.n_features} features; these rows have "
-                f"{X.shape[1]}."
+                f"{X.shape[1]}. Give it the features that it was trained on."
             )
         if not scipy.sparse.issparse(X):
             if self.fill is None:
@@ -112,7 +112,10 @@ def _finite(X: Any) -> Any:
     values = X.data if scipy.sparse.issparse(X) else X
     if values.dtype.kind == "f":
         if np.isinf(values).any():
-            raise ValueError("X has infinite values.")
+            raise ValueError(
+                "X has infinite values: correct them, or make them NaN and pass "
+                "`missing='mean'`."
+            )
         if scipy.sparse.issparse(X) and np.isnan(values).any():
             raise ValueError("X is sparse and has missing values: fill them in.")
         return X

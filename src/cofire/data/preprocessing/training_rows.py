@@ -169,7 +169,7 @@ def _task(table: Table, task: str) -> str:
     if task == "regression" and y.dtype.kind == "U":
         raise ValueError(
             f"`task='regression'` needs numbers: the target {table.target!r} is text, "
-            f"such as {str(y[0])!r}."
+            f"such as {str(y[0])!r}. Pass `target='NAME'` if it is another column."
         )
     return task
 
