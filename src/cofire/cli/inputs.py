@@ -32,7 +32,10 @@ def errors_in_words(
         text = error.told(remedy=repair is None)
         typer.echo(f"cofire: {in_options(text)}", err=True)
         if repair is not None and error.remedy:
-            typer.echo(f"This command works:\n  {repair(error.remedy)}", err=True)
+            typer.echo(
+                f"This command takes the file as it is:\n  {repair(error.remedy)}",
+                err=True,
+            )
         raise typer.Exit(1) from None
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         typer.echo(f"cofire: {message(error)}", err=True)
