@@ -231,13 +231,17 @@ def test_the_display_shows_epoch_loss_and_validation_and_disturbs_nothing(of, ca
     X, y = data_for(of)
     model = small(of, max_iter=3, verbose=1)
     model.fit(X, y, X_val=X, y_val=y)
-    shown = capsys.readouterr().out
+    shown = capsys.readouterr().err
+    lines = [line for line in shown.splitlines() if "epoch" in line]
+    assert [line.split("  ")[1] for line in lines] == [
+        *("epoch 1/3", "epoch 2/3", "epoch 3/3")  # a line each: this is no terminal
+    ]
     assert of.__name__ in shown
     assert "epoch 3/3" in shown
     assert f"loss {model.loss_:.4f}" in shown
     assert f"validation {model.validation_scores_[-1]:.4f}" in shown
     quiet = small(of, max_iter=3).fit(X, y, X_val=X, y_val=y)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
     assert same_training(model, quiet)
     pickle.dumps(model)
 
@@ -245,10 +249,10 @@ def test_the_display_shows_epoch_loss_and_validation_and_disturbs_nothing(of, ca
 def test_the_display_says_which_layers_are_full(capsys):
     X, y = classes()
     small(hidden_layer_sizes=(10,), epsilon=4, verbose=1).fit(X, y)
-    assert "Every connection exists in layer 2." in capsys.readouterr().out
+    assert "Every connection exists in layer 2." in capsys.readouterr().err
     small(hidden_layer_sizes=(10,), epsilon=1, verbose=1).fit(X, y)
     small(method="dense", verbose=1).fit(X, y)
-    assert "Every connection" not in capsys.readouterr().out
+    assert "Every connection" not in capsys.readouterr().err
 
 
 def test_the_display_ends_with_an_error_and_can_be_shown_again(capsys):
@@ -257,7 +261,26 @@ def test_the_display_ends_with_an_error_and_can_be_shown_again(capsys):
     with pytest.raises(RuntimeError):
         small(verbose=1, callbacks=[failing]).fit(X, y)
     small(callbacks=[ProgressDisplay()]).fit(X, y).partial_fit(X, y)
-    assert "epoch 4/4" in capsys.readouterr().out
+    assert "epoch 4/4" in capsys.readouterr().err
+
+
+def test_on_a_terminal_it_is_a_bar(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes the output for a terminal
+    X, y = classes()
+    small(max_iter=3, verbose=1).fit(X, y)
+    shown = capsys.readouterr()
+    assert "epoch 3/3" in shown.out and "\x1b[" in shown.out and shown.err == ""
+
+
+def test_lines_say_which_of_several_networks_they_are_about(capsys):
+    X, y = classes()
+    small(max_iter=2, verbose=1, n_networks=2).fit(X, y)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split("  ")[:2] for line in lines] == [
+        [f"SparseMLPClassifier, network {i} of 2", f"epoch {j}/2"]
+        for i in (1, 2)
+        for j in (1, 2)
+    ]
 
 
 def test_two_fits_may_show_themselves_at_once(capsys):

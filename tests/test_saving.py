@@ -358,9 +358,19 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_does_not_exist_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        fitted("plain").save(tmp_path / "nowhere" / "m")
+def test_missing_folders_are_created(tmp_path):
+    fitted("plain").save(tmp_path / "not" / "here" / "m")
+    assert_same(cofire.load(tmp_path / "not" / "here" / "m"), fitted("plain"))
+
+
+def test_a_place_that_cannot_be_written_is_named_and_nothing_is_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in ("file/new/m", "."):
+        with pytest.raises(OSError) as caught:
+            fitted("plain").save(tmp_path / place)
+        assert caught.value.filename == os.path.realpath(tmp_path / place)
+        assert "tmp" not in os.path.basename(caught.value.filename).split(".")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_relative_paths_links_and_permissions(tmp_path, monkeypatch):

@@ -224,24 +224,41 @@ class RewiringStudy(Callback):
 
 
 class ProgressDisplay(Callback):
-    """A bar with the epoch, the loss and the validation score (through rich)."""
+    """A bar with the epoch, the loss and the validation score (through rich).
+
+    Where the output is not a terminal, such as in a log file, it is a line per epoch,
+    on stderr. network, n_networks: which of several networks it is about, from 1.
+    """
+
+    def __init__(self, network: int = 1, n_networks: int = 1) -> None:
+        self.network, self.n_networks = network, n_networks
 
     def on_train_begin(self, estimator: Any, progress: Progress, n_epochs: int) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar
 
+        console = Console()
+        self._lines = None
+        if not console.is_terminal and not console.is_jupyter:
+            console = self._lines = Console(stderr=True, highlight=False)
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(),
             TextColumn("epoch {task.completed}/{task.total}"),
             TextColumn("{task.fields[figures]}"),
             TimeRemainingColumn(),
+            console=console,
         )
         name, done = type(estimator).__name__, progress.epoch - progress.first_epoch
+        if self.n_networks > 1:
+            name += f", network {self.network} of {self.n_networks}"
+        self._name, self._total = name, done + n_epochs
         self._task = self._bar.add_task(
-            name, total=done + n_epochs, completed=done, figures=""
+            name, total=self._total, completed=done, figures=""
         )
-        self._bar.start()
+        if self._lines is None:
+            self._bar.start()
         if estimator.resumed_after_:
             self._bar.console.print(
                 f"Resumed from the checkpoint after epoch {estimator.resumed_after_}."
@@ -258,8 +275,14 @@ class ProgressDisplay(Callback):
         figures = f"loss {record['loss']:.4f}"
         if record["validation_score"] is not None:
             figures += f"  validation {record['validation_score']:.4f}"
+        if self._lines is not None:
+            epoch = f"epoch {progress.epoch - progress.first_epoch}/{self._total}"
+            line = f"{self._name}  {epoch}  {figures}"
+            self._lines.print(line, soft_wrap=True, markup=False)
+            return
         self._bar.update(self._task, advance=1, figures=figures)
 
     def on_train_end(self, progress: Progress) -> None:
-        self._bar.stop()
-        del self._bar
+        if self._lines is None:
+            self._bar.stop()
+        del self._bar, self._lines

@@ -2,6 +2,7 @@
 
 import warnings
 from os import PathLike
+from pathlib import Path
 from reprlib import repr as shortened
 from typing import Any
 
@@ -17,6 +18,7 @@ from cofire.estimators.plan import check_parameters
 from cofire.estimators.state import FittedState
 from cofire.methods import METHODS
 from cofire.persistence import model_file
+from cofire.persistence.atomic import check_writable
 from cofire.persistence.progress import Tensors, restore_trainings
 from cofire.persistence.values import (
     Document,
@@ -56,8 +58,10 @@ def save(
     """Write a fitted estimator to a file that `load` reads back to the bit.
 
     Everything that training needs to continue is in it. Callbacks are left out; a
-    RandomState becomes None. The file is written beside the path and renamed: after any
-    failure the old file, if there was one, is intact. `preprocessing` (plain values,
+    RandomState becomes None. Missing folders are created. If a file cannot be written
+    there, an OSError says so before anything is. The file is written beside the path
+    and renamed: after any failure the old file, if there was one, is intact.
+    `preprocessing` (plain values,
     those of `cofire.data.Preprocessing`) says how rows became X: it is in the document
     that `load_with_document` returns. A loaded model keeps it until it is fitted again.
     """
@@ -70,6 +74,8 @@ def save(
         preprocessing = estimator._fitted.preprocessing
     if preprocessing is not None:
         document["preprocessing"] = preprocessing
+    check_writable(path)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
     model_file.write(path, document, tensors)
 
 

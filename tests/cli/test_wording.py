@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import cofire
+import cofire.errors
 from cofire.cli import app
 from cofire.cli.choices import CHOICES, choices
 from cofire.cli.words import OPTIONS, in_options, message
@@ -88,7 +90,9 @@ def test_every_option_exists():
 
 def test_errors_of_the_system_name_the_file():
     error = FileNotFoundError(2, "No such file or directory", "/no/where")
-    assert message(error) == "/no/where: No such file or directory"
+    assert message(error) == (
+        "/no/where: No such file or directory. Check the name and the folder"
+    )
     assert message(OSError("disk full")) == "disk full"
 
 
@@ -116,8 +120,8 @@ def test_a_dirty_cell_is_not_advice_to_drop_a_column():
     lines = "".join(f"{value},{'ab'[i % 2]}\n" for i, value in enumerate(values))
     Path("dirty.csv").write_text("alcohol,kind\n" + lines)
     said = refused("train", "dirty.csv", "--test-fraction", 0)
-    assert "except for 1 of 300 values: 'n.a.?'" in said
-    assert "leave them empty and pass --missing mean" in said and "--drop" not in said
+    assert "holds numbers, except for 'n.a.?' in row 6 (299 other rows)" in said
+    assert "pass --na 'n.a.?' and --missing mean" in said and "--drop" not in said
 
 
 def test_what_is_neither_a_file_nor_a_data_set():
@@ -143,7 +147,10 @@ def test_a_damaged_model_has_a_next_step(command):
     for name in ("cut.cofire", "changed.cofire"):
         said = refused(command, name, *data)
         assert said.startswith(f"cofire: {name}: ")
-        assert said.endswith("If it is damaged, copy it again or train it again.\n")
+        assert said.endswith(
+            "The file was damaged or edited: copy it again from its source, or train "
+            "again.\n"
+        )
     assert "the model comes first, then the data" in refused(command, "a.csv", *data)
 
 
@@ -172,6 +179,85 @@ def test_a_model_that_cannot_be_written_is_reported_first(out, no_training):
 def test_a_demo_that_cannot_be_written_is_reported_first(no_training):
     Path("page.html").mkdir()
     assert "--out page.html: a file cannot be" in refused("demo", "--out", "page.html")
+
+
+def test_a_comparison_that_cannot_be_written_is_reported_first(no_training):
+    Path("taken").write_text("")
+    said = refused("compare", "a.csv", "--out", "taken")
+    assert "--out taken/runs.sqlite: a file cannot be written there (" in said
+
+
+def test_a_report_that_cannot_be_written_is_reported_first(monkeypatch):
+    from cofire.lab.experiments import Store
+
+    Store(Path("out") / "runs.sqlite").close()
+    said = refused("report", "--out", "out", "--page", "a.csv/page.html")
+    assert "--page a.csv/page.html: a file cannot be written there (" in said
+
+
+# ---- results are named, whatever happens to the page ---------------------------------
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_comparison_without_plotly_names_its_results(as_json, monkeypatch):
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    small = ("--hidden", 8, "--epochs", 2, "--jobs", 1, "--seeds", 1, "--no-baselines")
+    more = ("--json",) if as_json else ()
+    result = run("compare", "a.csv", "--methods", "set", *small, *more)
+    assert result.exit_code == 0, result.output
+    for end in ("md", "csv", "tex"):
+        assert Path(f"cofire-results/compare-a.{end}").is_file()
+        assert f"compare-a.{end}" in result.stdout
+    assert "compare-a.html" not in result.output
+    if not as_json:
+        assert "Best on these rows: SET." in result.stdout
+    (line,) = [one for one in result.stderr.splitlines() if "warning" in one]
+    assert line.startswith("cofire: warning: the page was not drawn: ")
+    assert "pip install 'cofire[plot]'; the same command draws it then" in line
+
+
+# ---- a next step ---------------------------------------------------------------------
+
+
+def test_the_names_of_extras_are_quoted():
+    error = ImportError("needs x: pip install cofire[plot]")
+    assert message(error) == "needs x: pip install 'cofire[plot]'"
+    error = ImportError("needs x: pip install 'cofire[data]'.")
+    assert message(error) == "needs x: pip install 'cofire[data]'."
+
+
+@pytest.mark.parametrize(
+    ("content", "next_step"),
+    [
+        (b"", "train again."),
+        (b"\0" * 8, "Name a file that a model was saved to."),
+        (b"x,y,z\n1,2,3\n", "train again."),
+    ],
+)
+def test_every_wrong_model_file_has_a_next_step(content, next_step):
+    Path("m.cofire").write_bytes(content)
+    with pytest.raises(cofire.errors.ModelFormatError) as caught:
+        cofire.load("m.cofire")
+    assert str(caught.value).endswith(next_step)
+
+
+def test_what_is_not_there_has_a_next_step():
+    assert "Check its name and folder" in refused("train", "no.csv")
+    assert (
+        "Check its name; `cofire train` writes"
+        in run("predict", "no.cofire", "a.csv").stderr
+    )
+    said = run("report", "--out", "nowhere").stderr
+    assert "`cofire compare` and `cofire reproduce` make runs" in said
+
+
+def test_a_line_per_epoch_if_asked_for():
+    quiet = run("train", "a.csv", *SMALL, "--no-baselines")
+    assert "epoch" not in quiet.stderr
+    told = run("train", "a.csv", *SMALL, "--no-baselines", "--verbose", "--json")
+    lines = [line for line in told.stderr.splitlines() if "epoch " in line]
+    assert len(lines) == 8 and "network 4 of 4  epoch 2/2  loss " in lines[-1]
+    assert told.stdout.startswith("{")
 
 
 # ---- help ----------------------------------------------------------------------------

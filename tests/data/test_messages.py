@@ -123,16 +123,18 @@ def test_a_few_wrong_values_in_a_column_of_numbers_are_named():
     values[5] = values[9] = "n.a.?"
     text = said(lambda: Preprocessing.fit(Table(pd.DataFrame({"a": values}), None)))
     assert text == (
-        "column 'a' holds numbers, except for 2 of 300 values: 'n.a.?'. Correct them, "
-        "or leave them empty and pass `missing='mean'`."
+        "column 'a' holds numbers, except for 'n.a.?' in row 6, 'n.a.?' in row 10 (298 "
+        "other rows). Correct these cells; or pass `na=['n.a.?']` and "
+        "`missing='mean'`: then they count as missing; or, if all of them are words, "
+        "`categorical=['a']`."
     )
 
 
 def test_names_and_dates_are_told_from_numbers():
     names = pd.DataFrame({"who": [f"n{i}" for i in range(300)]})
     assert "`drop=['who']`" in said(lambda: Preprocessing.fit(Table(names, None)))
-    days = pd.DataFrame({"a day": pd.date_range("2020-01-01", periods=9)})
-    assert "`drop=['a day']`" in said(lambda: Preprocessing.fit(Table(days, None)))
+    spans = pd.DataFrame({"a span": pd.to_timedelta(range(9), "h")})
+    assert "`drop=['a span']`" in said(lambda: Preprocessing.fit(Table(spans, None)))
 
 
 def test_notes(tmp_path):

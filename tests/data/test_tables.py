@@ -296,11 +296,9 @@ def test_columns_that_are_no_features_are_refused():
         ValueError, match=r"'id' has 300 different words.*`drop=\['id'\]`"
     ):
         fitted(frame.assign(id=[f"n{i}" for i in range(300)]))
-    days = pd.date_range("2020-01-01", periods=300)
-    with pytest.raises(
-        ValueError, match=r"'day' holds dates or times.*`drop=\['day'\]`"
-    ):
-        fitted(frame.assign(day=days))
+    spans = pd.to_timedelta(range(300), "h")
+    with pytest.raises(ValueError, match=r"'span' holds durations.*`drop=\['span'\]`"):
+        fitted(frame.assign(span=spans))
     with pytest.raises(ValueError, match="'length' has infinite"):
         fitted(frame.assign(length=np.inf))
     steps, X = fitted(frame)

@@ -196,11 +196,17 @@ def test_text_in_a_column_of_numbers_is_refused():
         raw().fit(frame[["a", "b"]], y).predict(frame[["a", "b"]].assign(a="red"))
 
 
-def test_dates_are_refused():
+def test_where_dates_are_refused():
     frame, y = table()
     dates = frame.assign(b=pd.Timestamp("2020-01-01"))
-    with pytest.raises(TypeError, match="X holds dates or durations"):
-        raw().fit(dates, y)
+    with pytest.raises(TypeError, match="column 'b' holds dates, but did not in fit"):
+        raw().fit(frame, y).predict(dates)
+    with pytest.raises(TypeError, match="are taken with standardize=True"):
+        small(standardize=False).fit(dates, y)
+    with pytest.raises(TypeError, match="X holds dates or durations: convert them"):
+        raw().fit(frame.assign(b=pd.Timedelta("1h")), y)
+    with pytest.raises(TypeError, match="X holds dates or durations: convert them"):
+        raw().fit(np.full((150, 2), "2020-01-01", "datetime64[D]"), y)
     days = frame.assign(b=pd.Categorical(dates["b"]))
     with pytest.raises(TypeError, match="column 'b' holds Timestamp values"):
         raw().fit(days, y)

@@ -174,7 +174,7 @@ def test_threads_and_verbosity_make_no_other_fit(tmp_path, capsys):
     cut_off(model(tmp_path), 4)
     again = model(tmp_path, n_jobs=1, verbose=1).fit(X, y)
     assert again.resumed_after_ == 3
-    assert "after epoch 3" in capsys.readouterr().out
+    assert "after epoch 3" in capsys.readouterr().err
 
 
 def test_without_a_random_state(tmp_path):

@@ -8,17 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cofire.cli.command_lines import command_line, file_options_given
-from cofire.cli.inputs import errors_in_words, is_named, tell
+from cofire.cli.command_lines import (
+    command_line,
+    file_options_given,
+    given_options,
+    repaired,
+)
+from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
 from cofire.cli.options import (
     AsJson,
     Baselines,
     Categorical,
     Data,
+    DayFirst,
     Decimal,
     Density,
     Drop,
+    Id,
     Missing,
+    Na,
     NoHeader,
     Samples,
     Scale,
@@ -30,6 +38,7 @@ from cofire.cli.options import (
     parsed_options,
 )
 from cofire.cli.runs import OUT, Out, open_store
+from cofire.cli.words import message
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -69,6 +78,9 @@ def compare(
     missing: Missing = None,
     categorical: Categorical = None,
     drop: Drop = None,
+    id: Id = None,
+    na: Na = None,
+    day_first: DayFirst = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -99,7 +111,13 @@ def compare(
     from rich.console import Console
 
     console = Console(stderr=as_json, highlight=False)
-    with errors_in_words():
+
+    def repair(remedy: Mapping[str, Any]) -> str:
+        options = repaired(given_options(compare, given), remedy)
+        return command_line("compare", data, options)
+
+    with errors_in_words(repair):
+        check_out(out / "runs.sqlite")
         runs, parts = _planned(given)
     tell(list(parts.notes))
     results = _run(console, runs, parts, given)
@@ -186,27 +204,36 @@ def _write(
     about = Path(data).name + (f", target {target}" if target else "")
     stem = file_stem(data, target)
     table = comparison_table(results, about, parts.task, stem)
-    files = _write_files(given["out"], stem, results, table)
+    files, undrawn = _write_files(given["out"], stem, results, table)
     if given["as_json"]:
         figures = _figures(results, parts, given)
         print(json.dumps(figures | {"files": [str(path) for path in files]}))
-        return
-    console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
-    for path in files:
-        console.print(f"  {path}", soft_wrap=True)
-    console.print(_conclusion(results, given), soft_wrap=True, markup=False)
+    else:
+        console.print(to_markdown(table, heading=0), soft_wrap=True, markup=False)
+        for path in files:
+            console.print(f"  {path}", soft_wrap=True)
+        console.print(_conclusion(results, given), soft_wrap=True, markup=False)
+    if undrawn:
+        typer.echo(f"cofire: warning: {undrawn}", err=True)
 
 
 def _write_files(
     out: Path, stem: str, results: "list[Result]", table: "Table"
-) -> list[Path]:
+) -> tuple[list[Path], str]:
+    """Return the files that were written, and why there is no page if there is none."""
     from cofire.lab.report.results_page import write_results_page
     from cofire.lab.table import write_table
 
     written, page = write_table(table, out), out / f"{stem}.html"
-    with errors_in_words():
+    try:
         write_results_page(page, results, [table], title=table.title)
-    return [*written, page]
+    except (ImportError, OSError, ValueError, MemoryError) as error:
+        again = "the same command draws it then, without running anything again"
+        return (
+            written,
+            f"the page was not drawn: {message(error).rstrip('.')}; {again}.",
+        )
+    return [*written, page], ""
 
 
 def _figures(

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,12 +11,16 @@ from cofire.cli.options import (
     AsJson,
     Data,
     Decimal,
+    Na,
     NoHeader,
     Samples,
     Separator,
     Target,
 )
 from cofire.errors import listed
+
+if TYPE_CHECKING:
+    from cofire.data import Preprocessing
 
 MOST_CLASSES = 20
 """No confusion matrix is shown for more classes than this."""
@@ -27,6 +31,7 @@ def evaluate(
     data: Data,
     target: Target = None,
     samples: Samples = None,
+    na: Na = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
@@ -41,20 +46,24 @@ def evaluate(
             target,
             samples=samples,
             labelled=True,
+            na=tuple(na or ()),
             header=not no_header,
             separator=separator,
             decimal=decimal,
         )
-        X, y = loaded.rows(data, reading)
+        X, y, _ = loaded.rows(data, reading)
         predicted = loaded.estimator.predict(X)
         if predicted.ndim == 2:
             raise ValueError(
-                "models with several outputs cannot be evaluated by this command."
+                "models with several outputs cannot be evaluated by this command. In "
+                "Python, model.score(X, y) does it."
             )
         if not loaded.is_classifier and y.dtype.kind not in "iuf":
             raise ValueError(
-                f"the model predicts numbers; the labels are {str(y[0])!r}, ..."
+                f"the model predicts numbers; the labels are {str(y[0])!r}, ... Use "
+                "--target if the labels are in another column."
             )
+        tell(seen_before(loaded.preprocessing, X, y))
         figures = {"rows": len(y)}
         if loaded.is_classifier:
             classes = loaded.estimator.classes_
@@ -121,12 +130,25 @@ def compare_labels(y: Any, classes: Any, data: str) -> list[str]:
     ]
 
 
+def seen_before(preprocessing: "Preprocessing", X: Any, y: Any) -> list[str]:
+    """Note that the model was trained on some of these rows."""
+    sketch = preprocessing.trained_on
+    share = 0.0 if sketch is None else sketch.share_of(X, y)
+    if share == 0:
+        return []
+    about = "" if sketch is not None and sketch.complete else "about "
+    return [
+        f"{about}{100 * share:.0f} % of these rows are rows that the model was trained "
+        "on: the score is too good. Use rows that it has not seen"
+    ]
+
+
 def of_quantities(y: Any, predicted: Any) -> dict[str, Any]:
     """Return R^2 and the root of the mean squared error."""
     from sklearn.metrics import r2_score, root_mean_squared_error
 
     if len(y) < 2:
-        raise ValueError("R^2 needs two rows or more.")
+        raise ValueError("R^2 needs two rows or more: add rows to the file.")
     return {
         "r2": float(r2_score(y, predicted)),
         "rmse": float(root_mean_squared_error(y, predicted)),

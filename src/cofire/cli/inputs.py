@@ -4,21 +4,39 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from cofire.cli.words import in_options, message
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
     from cofire.data import Preprocessing, Reading, Table
 
 
 @contextmanager
-def errors_in_words() -> Iterator[None]:
-    """End with a message and status 1 if the user's input is at fault."""
+def errors_in_words(
+    repair: "Callable[[Mapping[str, Any]], str] | None" = None,
+) -> Iterator[None]:
+    """End with a message and status 1 if the user's input is at fault.
+
+    repair: returns the command that works, given what a faulty table needs.
+    """
+    from cofire.data.tables.faults import TableFaults
+
     try:
         yield
+    except TableFaults as error:
+        text = error.told(remedy=repair is None)
+        typer.echo(f"cofire: {in_options(text)}", err=True)
+        if repair is not None and error.remedy:
+            typer.echo(
+                f"This command takes the file as it is:\n  {repair(error.remedy)}",
+                err=True,
+            )
+        raise typer.Exit(1) from None
     except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
         typer.echo(f"cofire: {message(error)}", err=True)
         raise typer.Exit(1) from None
@@ -30,7 +48,7 @@ def tell(notes: list[str]) -> None:
         typer.echo(f"cofire: note: {in_options(note)}.", err=True)
 
 
-def check_out(path: Path) -> None:
+def check_out(path: Path, option: str = "--out") -> None:
     """Raise an error before a long computation if its file cannot be written after it.
 
     A missing folder is fine: it will be created.
@@ -41,7 +59,8 @@ def check_out(path: Path) -> None:
         check_writable(path)
     except OSError as error:
         raise ValueError(
-            f"--out {path}: a file cannot be written there ({error.strerror})."
+            f"{option} {path}: a file cannot be written there ({error.strerror}). Name "
+            "a file in a folder that you may write to; missing folders are created."
         ) from error
 
 
@@ -63,6 +82,16 @@ def is_named(data: str) -> bool:
     return False
 
 
+class Rows(NamedTuple):
+    """Rows of a file as a network takes them."""
+
+    X: Any
+    y: Any
+    """None unless labels were asked for."""
+    kept: Any
+    """The columns that identify the rows, as a DataFrame, if any."""
+
+
 @dataclass(frozen=True)
 class Model:
     """A saved model, and how rows become its features."""
@@ -75,8 +104,8 @@ class Model:
         """Whether it predicts classes, not quantities."""
         return hasattr(self.estimator, "classes_")
 
-    def rows(self, data: str, reading: "Reading") -> tuple[Any, Any]:
-        """Return X as the network takes it, and y (None unless it was asked for).
+    def rows(self, data: str, reading: "Reading") -> Rows:
+        """Return the rows as the network takes them.
 
         These are the test rows if `data` is a data set of the catalogue.
         """
@@ -85,18 +114,21 @@ class Model:
 
         y: Any
         if is_named(data):
+            if reading.keep and not reading.may_lack:
+                raise ValueError(f"--id is for files: {data} has no columns of names.")
             dataset = paper_rows(data)
             X, notes = self.preprocessing.transform(dataset.X_test)
-            y = dataset.y_test
+            y, kept = dataset.y_test, None
         else:
             table = self._file(Path(data), reading)
             with hinted(Path(data), [*table.notes, *self._header_hints(reading)]):
-                X, notes = self.preprocessing.transform(table.X)
-            y = table.y
+                known = replace(self.preprocessing, ids=tuple(reading.keep))
+                X, notes = known.transform(table.X)
+            y, kept = table.y, table.kept
         tell(notes)
         if self._has_word_classes and y is not None:
             y = y.astype(str)
-        return X, y
+        return Rows(X, y, kept)
 
     def _file(self, path: Path, reading: "Reading") -> "Table":
         from cofire.data import read_table
@@ -109,13 +141,18 @@ class Model:
             target=target,
             by_name=reading.target is None,
             samples=reading.samples or known.samples,
-            text=known.text_columns | words,
+            text=known.text_columns | words | self._unused(reading.keep),
+            na=(*known.na, *reading.na),
             first_index=known.first_index,
             n_columns=known.n_columns,
         )
         table = read_table(path, reading)
         tell(self._column_notes(path, reading, table))
         return table
+
+    def _unused(self, names: "Collection[str]") -> set[str]:
+        """Return those that are no features: they are read as they stand there."""
+        return set(names) - set(self.preprocessing.column_names)
 
     def _column_notes(
         self, path: Path, reading: "Reading", table: "Table"
@@ -162,10 +199,13 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
     from cofire.saving import load_with_document
 
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a model file.")
+        raise IsADirectoryError(
+            f"{path} is a folder, not a model file: name the file in it."
+        )
     if not path.exists():
         raise FileNotFoundError(
-            f"{path}: there is no such file. `cofire train` writes models."
+            f"{path}: there is no such file. Check its name; `cofire train` writes "
+            "models."
         )
     try:
         return load_with_document(path)
@@ -173,8 +213,6 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
         text = str(error)
         if path.suffix in READERS:
             text += " It looks like a data file: the model comes first, then the data."
-        elif "newer cofire" not in text and "METHODS[" not in text:
-            text += " If it is damaged, copy it again or train it again."
         raise ModelFormatError(text) from error
 
 
@@ -182,6 +220,7 @@ def load_model(path: Path) -> Model:
     """Read a model and its preprocessing; a ModelFormatError if it is not one."""
     from cofire.data import Preprocessing
     from cofire.errors import ModelFormatError
+    from cofire.persistence.model_file import DAMAGED
 
     estimator, document = read_model(path)
     plain = document.get("preprocessing")
@@ -196,5 +235,7 @@ def load_model(path: Path) -> Model:
         if preprocessing.steps.n_features != estimator.n_features_in_:
             raise ValueError("it does not give as many features as the network takes")
     except (ValueError, TypeError, LookupError, AttributeError) as error:
-        raise ModelFormatError(f"{path}: its preprocessing: {error}") from error
+        raise ModelFormatError(
+            f"{path}: its preprocessing: {error}. {DAMAGED}"
+        ) from error
     return Model(estimator, preprocessing)

@@ -49,6 +49,23 @@ Categorical = Annotated[
     list[str] | None, typer.Option(help="Column of words that look like numbers.")
 ]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out.")]
+Id = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Column that identifies the rows: no feature, but in predictions."
+    ),
+]
+Na = Annotated[
+    list[str] | None,
+    typer.Option(help="Text in a CSV file that stands for a missing value."),
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="Order in dates such as 03/04/2020, where no date shows it.",
+    ),
+]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line of a CSV file is data.")
 ]
@@ -69,7 +86,7 @@ def file_options(given: Mapping[str, Any]) -> "FileOptions":
 
     known = {field.name for field in fields(FileOptions)}
     found = {name: value for name, value in given.items() if name in known}
-    for name in ("categorical", "drop"):
+    for name in ("categorical", "drop", "id", "na"):
         found[name] = tuple(found[name] or ())
     return FileOptions(**found, header=not given["no_header"])
 
@@ -98,7 +115,9 @@ def parsed_options(texts: list[str], estimator: Any) -> dict[str, Any]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ValueError(f"--option {text}: expected name=value.")
+            raise ValueError(
+                f"--option {text}: expected name=value, as in momentum=0.8."
+            )
         if name not in estimator.get_params():
             raise unknown_name("option", name, estimator.get_params().keys())
         try:

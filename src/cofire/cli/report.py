@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cofire.cli.inputs import check_out, errors_in_words
 from cofire.cli.words import message
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ def report(
     from cofire.lab.report.results_page import write_results_page
 
     path = out / "report.html" if page is None else page
+    with errors_in_words():
+        if out.exists():
+            check_out(path, "--out" if page is None else "--page")
     try:
         with Store(out / "runs.sqlite", create=False) as store:
             results, counts = store.results(), store.counts()
@@ -38,7 +42,8 @@ def report(
             raise FileNotFoundError(
                 f"no run in {out / 'runs.sqlite'} has finished yet: "
                 f"{counts['waiting']} waiting, {counts['running']} running, "
-                f"{counts['failed']} failed."
+                f"{counts['failed']} failed. Give the command that made them again; "
+                "`cofire runs list` says why runs failed."
             )
         write_results_page(path, results, tables, missing=[*_missing(counts), *missing])
     except (ImportError, OSError, StoreError) as error:

@@ -9,17 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cofire.cli.command_lines import command_line, file_options_given
+from cofire.cli.command_lines import (
+    command_line,
+    file_options_given,
+    given_options,
+    repaired,
+)
 from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
 from cofire.cli.options import (
     AsJson,
     Baselines,
     Categorical,
     Data,
+    DayFirst,
     Decimal,
     Density,
     Drop,
+    Id,
     Missing,
+    Na,
     NoHeader,
     Samples,
     Scale,
@@ -118,12 +126,21 @@ def train(
     missing: Missing = None,
     categorical: Categorical = None,
     drop: Drop = None,
+    id: Id = None,
+    na: Na = None,
+    day_first: DayFirst = None,
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
     out: Annotated[
         Path | None, typer.Option(help="The model's file (default: DATA.cofire).")
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose", help="Print a line per epoch even where there is no terminal."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train on a file or a named data set; test; save the model.
@@ -132,7 +149,13 @@ def train(
     the same rows: a network that does not beat them is of no use.
     """
     given = locals()  # all options by name
-    with errors_in_words():
+
+    def repair(remedy: Mapping[str, Any]) -> str:
+        return command_line(
+            "train", data, repaired(given_options(train, given), remedy)
+        )
+
+    with errors_in_words(repair):
         if epsilon is not None and density is not None:
             raise ValueError("--epsilon and --density: leave one of them out.")
         path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
@@ -141,7 +164,7 @@ def train(
         tell(rows.notes)
         estimator = _estimator(rows.task, given)
         with _says_how_to_resume(checkpoint):
-            _fit(rows, estimator, quiet=as_json)
+            _fit(rows, estimator, quiet=as_json, verbose=verbose)
         _save(rows, estimator, path)
         figures = _figures(rows, estimator, path)
         if baselines:
@@ -169,7 +192,10 @@ def _estimator(task: str, given: Mapping[str, Any]) -> Any:
 
     parameters = estimator_parameters(given)
     if task == "regression" and "label_smoothing" in parameters:
-        raise ValueError("--label-smoothing is for classes: this task is regression.")
+        raise ValueError(
+            "--label-smoothing is for classes: this task is regression. Leave it out, "
+            "or pass --task classification."
+        )
     kinds = {"classification": SparseMLPClassifier, "regression": SparseMLPRegressor}
     estimator = kinds[task](**profile_parameters(given["profile"], task) | parameters)
     return estimator.set_params(**parsed_options(given["option"] or [], estimator))
@@ -195,10 +221,10 @@ def _says_how_to_resume(checkpoint: Path | None) -> Iterator[None]:
         raise
 
 
-def _fit(rows: "TrainingRows", estimator: Any, quiet: bool) -> None:
+def _fit(rows: "TrainingRows", estimator: Any, quiet: bool, verbose: bool) -> None:
     from rich.console import Console
 
-    estimator.verbose = int(Console().is_terminal and not quiet)
+    estimator.verbose = int(verbose or (Console().is_terminal and not quiet))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         estimator.fit(rows.X, rows.y)

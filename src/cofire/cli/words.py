@@ -5,6 +5,7 @@ Errors and notes of the library name arguments between backquotes: `header=False
 """
 
 import ast
+import errno
 import re
 import shlex
 from typing import Any
@@ -24,13 +25,26 @@ OPTIONS = {
         for name in (
             *("target", "samples", "test", "test_fraction", "task", "scale"),
             *("missing", "categorical", "drop", "separator", "decimal"),
+            *("id", "na", "day_first"),
         )
     },
     "header": "--no-header",
 }
 """Arguments that messages name, and the options for them."""
 
+REMEDIES = {
+    errno.ENOENT: ". Check the name and the folder",
+    errno.EACCES: ". Check who may read and write it, or name another place",
+    errno.EPERM: ". Check who may read and write it, or name another place",
+    errno.EROFS: ". Name a place that can be written to",
+    errno.ENOSPC: ". Make room, or name a place on another disk",
+    errno.EISDIR: ". Name a file in it",
+    errno.ENOTDIR: ". A part of the path is a file: name another place",
+}
+"""What to do about an error of the system."""
+
 _ARGUMENT = re.compile(r"`(\w+)(?:=([^`]+))?`")
+_EXTRA = re.compile(r"(?<!')\bcofire\[(\w+)\](?!')")
 _FETCH = re.compile(r"`cofire\.data\.fetch\('(\w+)'\)`")
 
 
@@ -49,8 +63,10 @@ def in_options(text: str) -> str:
 def message(error: BaseException) -> str:
     """Word an error for the terminal; one of the system as PATH: REASON."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return in_options(str(error))
+        remedy = REMEDIES.get(error.errno or 0, "")
+        return f"{error.filename}: {error.strerror}{remedy}"
+    # Shells take brackets for patterns.
+    return _EXTRA.sub(r"'cofire[\1]'", in_options(str(error)))
 
 
 def _as_option(found: re.Match[str]) -> str:
@@ -59,6 +75,8 @@ def _as_option(found: re.Match[str]) -> str:
         return found[0]
     if value is None:
         return OPTIONS[name]
+    if name == "day_first" and value == "False":
+        return "--month-first"
     try:
         return " ".join([OPTIONS[name], *_values(ast.literal_eval(value))])
     except (ValueError, SyntaxError):  # a name with a backquote in it

@@ -1,7 +1,7 @@
 """What classifier and regressor share: prepare, train, publish; then predict."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial as partial_call
@@ -170,7 +170,8 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         if self.early_stopping:
             watchers.append(EarlyStopping(prepared.plan.patience))
         if self.verbose:
-            watchers.append(ProgressDisplay())
+            n_networks = prepared.plan.n_networks
+            watchers.append(ProgressDisplay(index + 1, n_networks))
         return watchers
 
     def _refuse_partial_fit(self, method: Method) -> None:
@@ -189,9 +190,13 @@ class BaseSparseMLP(CallbackSupport, Parameters):
 
     @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
+        return self._of_networks(outputs_of, X)
+
+    def _of_networks(self, function: Callable[..., np.ndarray], X: Any) -> np.ndarray:
+        """Apply a function of networks, rows, threads and a name for errors."""
         networks = self.networks_  # first: an estimator that is not fitted says so
         rows = engine_rows(check_rows(self, X, self._state.encoder))
-        return outputs_of(networks, rows, n_threads(self.n_jobs), "X")
+        return function(networks, rows, n_threads(self.n_jobs), "X")
 
     def scorer(
         self, X: Any, y: Any, sample_weight: Any = None, *, name: str = "scorer (X, y)"
@@ -206,7 +211,10 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         return scorer_of(targets, rows, n_threads(self.n_jobs), name)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file; `cofire.load` reads it back."""
+        """Write the fitted model to a file; `cofire.load` reads it back.
+
+        Missing folders are created.
+        """
         from cofire.saving import save
 
         save(self, path)

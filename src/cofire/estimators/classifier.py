@@ -7,8 +7,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.declaration import with_parameters
+from cofire.estimators.log_outputs import log_outputs_of
 from cofire.estimators.parameters import BATCHES, REGULARISATION
 from cofire.estimators.sklearn_callbacks import with_callbacks
 from cofire.estimators.targets import ClassTargets
@@ -100,6 +102,15 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities (n_samples, n_classes) float32; per label for multi-label."""
         return self._predict_outputs(X)
+
+    @standard_floats()
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of `predict_proba`: float32, of the same shape.
+
+        They stay exact where a probability is too small for float32: there, they come
+        from the network's outputs before softmax or sigmoid.
+        """
+        return self._of_networks(log_outputs_of, X)
 
     @property
     def classes_(self) -> np.ndarray:

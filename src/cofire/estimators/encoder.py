@@ -1,8 +1,9 @@
 """Encoder: how the columns of X become the inputs of a network.
 
 Numbers are standardised, missing ones become 0 (the mean) and set an input of their
-own, categories become inputs of 0 and 1. The inputs are, in this order: the columns of
-numbers, whether a number was missing, the levels of the columns of categories.
+own, categories become inputs of 0 and 1, dates become numbers. The inputs are, in this
+order: the columns of numbers, the parts of dates, whether a number was missing, the
+levels of the columns of categories.
 """
 
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse
 
+from cofire.estimators.date_columns import DateColumn, expand, expanded_names
 from cofire.estimators.frames import (
     MOST_LEVELS,
     Levels,
@@ -54,6 +56,8 @@ class Encoder:
     """Learnt from bytes, whose inputs are cut off at MOST and not bent."""
     sparse: bool
     """Whether rows are sparse: then zeros of a sparse X, or of levels, stay zeros."""
+    dates: tuple[DateColumn, ...] = ()
+    """Columns of dates, ascending; numbers stand for them, more at the end."""
 
     # ---- learning -------------------------------------------------------------------
 
@@ -79,8 +83,11 @@ class Encoder:
     ) -> Self:
         n_features = X.shape[1]
         categories: tuple[Levels, ...] = ()
+        dates: tuple[DateColumn, ...] = ()
         columns = np.arange(n_features)
         if is_frame(X):
+            dates = DateColumn.find(X, used)
+            X = expand(X, dates)
             is_number = number_columns(X)
             columns = np.flatnonzero(is_number)
             others = np.flatnonzero(~is_number)
@@ -95,6 +102,7 @@ class Encoder:
             centres.append(centre)
             scales.append(scale)
         gaps = np.concatenate(fractions)
+        gaps[columns >= n_features] = 0.0  # a missing date is missing once
         n_inputs = len(columns) + int((gaps > 0).sum())
         n_inputs += sum(levels.n_inputs for levels in categories)
         sparse = bool(categories) and n_inputs > max(_WIDE, 4 * n_features)
@@ -115,6 +123,7 @@ class Encoder:
             np.concatenate(scales),
             bounded,
             sparse,
+            dates,
         )
 
     # ---- encoding -------------------------------------------------------------------
@@ -128,12 +137,18 @@ class Encoder:
     def _numbers(self) -> np.ndarray:
         """The columns of numbers."""
         others = [levels.column for levels in self.categories]
-        return np.delete(np.arange(self.n_features), others)
+        return np.delete(np.arange(self._n_columns), others)
+
+    @property
+    def _n_columns(self) -> int:
+        """Number of columns, with those that are added for dates."""
+        return self.n_features + sum(own.n_added for own in self.dates)
 
     def encode(self, X: Any) -> Any:
         """Turn checked rows into inputs: float32 rows, sparse rows or scaled bytes."""
         if scipy.sparse.issparse(X):
             return self._encode_sparse(X)
+        X = expand(X, self.dates)
         if self.categories:
             return self._encode_frame(X)
         if self.bounded and not is_frame(X) and X.dtype == np.uint8:
@@ -220,7 +235,7 @@ class Encoder:
 
     def _encode_frame(self, frame: Any) -> Any:
         """Encode numbers and categories."""
-        first = self.n_features - len(self.categories) + len(self.missing)
+        first = self._n_columns - len(self.categories) + len(self.missing)
         absent, present = self._flag_values
         rows = np.arange(frame.shape[0])
         if not self.sparse:
@@ -255,6 +270,7 @@ class Encoder:
 
     def input_names(self, columns: list[str]) -> list[str]:
         """Names of the inputs, given those of the columns of X."""
+        columns = expanded_names(columns, self.dates)
         names = [columns[j] for j in self._numbers]
         names += [f"{columns[j]} missing" for j in self.missing]
         for levels in self.categories:
@@ -277,10 +293,12 @@ class Encoder:
             [own.column, list(own.levels), own.rare, own.missing]
             for own in self.categories
         ]
+        dates = [[own.column, own.times] for own in self.dates]
         return {
             "categories": categories,
             "bounded": self.bounded,
             "sparse": self.sparse,
+            **({"dates": dates} if dates else {}),
         }
 
     @classmethod
@@ -295,9 +313,14 @@ class Encoder:
         columns = [own.column for own in categories]
         _demand_columns(np.array(columns, np.int64), n_features, "categories")
         _demand_columns(missing, n_features, "missing")
+        dates = tuple(DateColumn.from_plain(*own) for own in plain.get("dates", ()))
+        of_dates = [own.column for own in dates]
+        _demand_columns(np.array(of_dates, np.int64), n_features, "dates")
+        demand(not set(columns) & set(of_dates), "dates: expected no categories")
         right = missing.dtype == np.int32 and not set(columns) & set(missing.tolist())
         demand(right, "missing: expected columns of numbers, as int32")
         n_inputs = n_features - len(columns) + len(missing)
+        n_inputs += sum(own.n_added for own in dates)
         n_inputs += sum(own.n_inputs for own in categories)
         for name, values in (("centre", centre), ("scale", scale)):
             right = values.shape == (n_inputs,) and values.dtype == np.float64
@@ -306,7 +329,7 @@ class Encoder:
         demand(bool((scale >= 0).all()), "scale must not be negative")
         flags = plain["bounded"], plain["sparse"]
         demand(all(type(flag) is bool for flag in flags), "expected true or false")
-        return cls(n_features, categories, missing, centre, scale, *flags)
+        return cls(n_features, categories, missing, centre, scale, *flags, dates)
 
 
 def _restored_levels(column: Any, levels: Any, rare: Any, missing: Any) -> Levels:

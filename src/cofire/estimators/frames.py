@@ -50,7 +50,7 @@ def _is_number(column: Any) -> bool:
     if column.dtype == object:
         return infer_dtype(column, skipna=True) in _NUMBERS
     if isinstance(column.dtype, np.dtype):
-        return True  # dates were refused
+        return True  # numbers stand for dates
     categorical = hasattr(column, "cat")
     number = is_numeric_dtype(column.dtype) or is_bool_dtype(column.dtype)
     return number and not categorical
@@ -64,6 +64,11 @@ def rounding(frame: Any, j: int) -> float:
 def numbers(frame: Any, j: int) -> np.ndarray:
     """Return a column as float64; what is missing is NaN."""
     column = frame.iloc[:, j]
+    if getattr(column.dtype, "kind", None) == "M":
+        raise TypeError(
+            f"X: column {_named(frame, j)} holds dates, but did not in fit: convert "
+            "them to what it held there."
+        )
     if getattr(column.dtype, "kind", None) == "c":
         raise ValueError(f"X: Complex data not supported (column {_named(frame, j)}).")
     try:

@@ -143,17 +143,22 @@ def _hinting() -> Iterator[None]:
         raise
 
 
-def refuse_disguised(argument: str, value: Any) -> None:
-    """Refuse what conversion to an array would silently take for other values."""
+def refuse_disguised(argument: str, value: Any, *, dates: bool = False) -> None:
+    """Refuse what conversion to an array would silently take for other values.
+
+    dates: whether columns of dates are welcome.
+    """
     if np.ma.is_masked(value):
         raise ValueError(
             f"{argument} is a masked array that hides {np.ma.count_masked(value)} of "
             f"{value.size} values: fill them in, or leave their rows out."
         )
-    if any(getattr(kind, "kind", None) in ("m", "M") for kind in _dtypes(value)):
+    refused = ("m",) if dates else ("m", "M")
+    if any(getattr(kind, "kind", None) in refused for kind in _dtypes(value)):
+        hint = "; dates of a DataFrame are taken with standardize=True"
         raise TypeError(
             f"{argument} holds dates or durations: convert them to numbers, in the "
-            "unit that you mean."
+            f"unit that you mean{hint if argument == 'X' and not dates else ''}."
         )
     if scipy.sparse.issparse(value):
         with naming(argument):

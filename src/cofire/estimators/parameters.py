@@ -331,7 +331,12 @@ class Parameters(BaseEstimator):
         "What watches the training: monitors, early stopping, checkpoints.",
         default=(),
     )
-    verbose: int = RUNNING("int", ["verbose"], "1 shows a progress bar.", default=0)
+    verbose: int = RUNNING(
+        "int",
+        ["verbose"],
+        "1 shows a progress bar or, where the output is no terminal, a line per epoch.",
+        default=0,
+    )
 
     # Parameters of the classifier; a regressor has their neutral values.
     class_weight = None

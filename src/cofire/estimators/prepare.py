@@ -99,7 +99,8 @@ class Prepared:
         if settings.drop_last and len(row_ids) < settings.batch_size:
             raise ValueError(
                 f"last_batch='drop' leaves nothing to train on: batch_size="
-                f"{settings.batch_size}, and there are {len(row_ids)} rows."
+                f"{settings.batch_size}, and there are {len(row_ids)} rows. Use a "
+                "smaller batch_size, or last_batch='train'."
             )
         X, encoded, weight = self.rows
         rows = engine_rows(X)
@@ -283,7 +284,7 @@ def _kept_encoder(estimator: Any) -> Encoder | None:
         before = "without" if encoder is None else "with"
         raise ValueError(
             f"standardize={estimator.standardize}: training began {before} it and must "
-            "continue so."
+            "continue so. Set it back, or fit from scratch (warm_start=False)."
         )
     return encoder
 
@@ -307,7 +308,10 @@ def _in_float32(weight: np.ndarray | None) -> np.ndarray | None:
     if weight is None:
         return None
     if weight.max() > np.finfo(np.float32).max:
-        raise ValueError("class_weight and sample_weight: too large for float32.")
+        raise ValueError(
+            "class_weight and sample_weight: too large for float32. Divide all of them "
+            "by the same number."
+        )
     return weight.astype(np.float32)
 
 
@@ -317,7 +321,9 @@ def _number_of_rows(rows: Rows) -> int:
     if rows.weight is not None:
         n = int(np.count_nonzero(rows.weight > 0))
     if n == 0:
-        raise ValueError("sample_weight: no row has a weight above 0.")
+        raise ValueError(
+            "sample_weight: no row has a weight above 0. Give some rows one."
+        )
     return n
 
 
@@ -344,7 +350,8 @@ def _continued(
     if type(before[0].optimizer) is not type(plan.optimizer):
         raise ValueError(
             f"solver={estimator.solver!r}: training began with another solver and "
-            "cannot continue with this one."
+            "cannot continue with this one. Set it back, or fit from scratch "
+            "(warm_start=False)."
         )
     if len(before) != plan.n_networks:
         raise ValueError(

@@ -64,9 +64,9 @@ def _checked(
 ) -> tuple[Any, Any]:
     of_y = of_y or {}
     given = "X" if y is _ABSENT else "X, y"
-    refuse_disguised("X", X)
     X = as_pandas(X)
-    text = encoder is not None and len(encoder.categories) > 0
+    refuse_disguised("X", X, dates=is_frame(X))
+    text = encoder is not None and bool(encoder.categories or encoder.dates)
     if text or (is_frame(X) and not is_uniform(X)):
         with naming(given):
             validate_data(estimator, X, y, reset=reset, skip_check_array=True)
@@ -92,8 +92,8 @@ def _frame(X: Any) -> Any:
     """Return rows as a DataFrame, also those of an array that holds text."""
     if scipy.sparse.issparse(X):
         raise TypeError(
-            "X is sparse, but fit learnt from a DataFrame with columns of categories: "
-            "pass a DataFrame with the same columns."
+            "X is sparse, but fit learnt from a DataFrame with columns of categories "
+            "or dates: pass a DataFrame with the same columns."
         )
     if not is_frame(X):
         import pandas as pd

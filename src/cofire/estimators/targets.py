@@ -110,7 +110,7 @@ class ClassTargets(Targets):
             only = ", ".join(map(repr, known.tolist())) or "none"
             raise ValueError(
                 f"{name} has one class only ({only}): a classifier needs at least two "
-                "classes."
+                "classes. Add rows of another class."
             )
         return cls("softmax", known)
 
@@ -139,7 +139,8 @@ class ClassTargets(Targets):
         if unknown.any():
             raise ValueError(
                 f"y contains the label {y[unknown].tolist()[0]!r}, which is not among "
-                f"the classes {self.classes.tolist()!r}."
+                f"the classes {self.classes.tolist()!r}. Leave its rows out, or fit "
+                "with them."
             )
         return number.astype(np.int32)
 
@@ -216,11 +217,14 @@ class NumberTargets(Targets):
     @staticmethod
     def check(y: Any) -> np.ndarray:
         if scipy.sparse.issparse(y):
-            raise TypeError("y is sparse: targets of a regressor are a dense array.")
+            raise TypeError(
+                "y is sparse: targets of a regressor are a dense array. Pass "
+                "y.toarray()."
+            )
         with naming("y"):
             y = np.asarray(y, dtype=np.float64)
         if np.isnan(y).any():
-            raise ValueError("Input y contains NaN.")
+            raise ValueError("Input y contains NaN. Leave these rows out.")
         if np.abs(y).max() > np.finfo(np.float32).max:
             raise ValueError("Input y contains a value too large for dtype('float32').")
         return y
@@ -268,7 +272,7 @@ class NumberTargets(Targets):
 
     def check_scorable(self, encoded: np.ndarray) -> None:
         if len(encoded) < 2:
-            raise ValueError("R^2 needs at least two rows.")
+            raise ValueError("R^2 needs at least two rows: give more of them.")
 
     def to_plain(self) -> dict[str, Any]:
         return {

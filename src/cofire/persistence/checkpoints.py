@@ -148,7 +148,8 @@ class FitCheckpoints(Callback):
                 error.errno,
                 f"the checkpoint after epoch {progress.epoch} could not be written "
                 f"({error.strerror}); the estimator has what was trained, and the "
-                "previous checkpoint is intact",
+                "previous checkpoint is intact. Make room, or choose another folder, "
+                "then fit again",
                 str(path),
             ) from error
         kept = {path, self._newest}
@@ -195,7 +196,7 @@ class FitCheckpoints(Callback):
             raise OSError(
                 error.errno,
                 f"checkpoint={str(self._policy.folder)!r} cannot be used as a folder "
-                f"({error.strerror})",
+                f"({error.strerror}): name a folder that you may write to",
                 str(self._folder),
             ) from error
         if fcntl:

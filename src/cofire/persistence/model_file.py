@@ -25,6 +25,9 @@ from cofire.persistence.atomic import replacing
 from cofire.persistence.values import Document, canonical
 
 FORMAT = 1
+DAMAGED = (
+    "The file was damaged or edited: copy it again from its source, or train again."
+)
 Path = str | PathLike[str]
 
 _KEY = "cofire"  # a single key, since safetensors does not keep the order of several
@@ -47,7 +50,9 @@ def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> Non
     document["sha256"] = _sha256(canonical(document).encode())
     header, arrays = _laid_out(canonical(document), tensors)
     if len(header) > _MAX_HEADER or _has_too_many_values(header.decode("ascii")):
-        raise ValueError("the model's history is too long for a model file.")
+        raise ValueError(
+            "the model's history is too long for a model file: train fewer epochs."
+        )
     with replacing(path) as file:
         file.write(len(header).to_bytes(8, "little"))
         file.write(header)
@@ -92,7 +97,9 @@ def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
     with open(path, "rb", opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):
-            raise ModelFormatError(f"{path}: not a regular file.")
+            raise ModelFormatError(
+                f"{path}: not a regular file. Name a file that a model was saved to."
+            )
         try:
             header, n_before = _read_header(file, status.st_size)
             document = _document(header.pop("__metadata__", None))
@@ -102,8 +109,18 @@ def read(path: Path) -> tuple[Document, dict[str, np.ndarray]]:
                 for region in regions
             }
         except (ValueError, TypeError, LookupError, RecursionError) as error:
-            raise ModelFormatError(f"{path}: {reason(error)}") from error
+            raise ModelFormatError(f"{path}: {_with_remedy(error)}") from error
     return document, tensors
+
+
+def _with_remedy(error: Exception) -> str:
+    """Return what is wrong with a file, and what to do about it."""
+    text = reason(error)
+    if "newer cofire" in text:
+        return f"{text} Update cofire."
+    if "not a cofire model" in text and "cut off" not in text:
+        return f"{text.rstrip('.')}. Name a file that a model was saved to."
+    return f"{text.rstrip('.')}. {DAMAGED}"
 
 
 def reason(error: Exception) -> str:
@@ -119,7 +136,7 @@ def malformed_is(path: Path) -> Iterator[None]:
         yield
     except _MALFORMED as error:
         raise ModelFormatError(
-            f"{path}: not a valid cofire model: {reason(error)}"
+            f"{path}: not a valid cofire model: {reason(error).rstrip('.')}. {DAMAGED}"
         ) from error
 
 

@@ -73,7 +73,10 @@ def _encode(value: Any, name: str) -> Any:
         pairs = [[_encode(k, name), _encode(v, name)] for k, v in value.items()]
         return {"$pairs": pairs}
     kind = type(value).__name__
-    raise ValueError(f"{name}: {kind} cannot be stored in a model file.")
+    raise ValueError(
+        f"{name}: {kind} cannot be stored in a model file. Use numbers, text, lists, "
+        "dicts or None."
+    )
 
 
 def _decode(value: Any) -> Any:
@@ -110,11 +113,12 @@ def _encode_array(array: np.ndarray, name: str) -> dict[str, Any]:
     if not _DTYPE.fullmatch(dtype) or array.ndim != 1:
         raise ValueError(
             f"{name}: an array of {array.dtype} with {array.ndim} dimensions cannot be "
-            "stored in a model file."
+            "stored in a model file. Use one dimension of numbers or text."
         )
     if array.nbytes > MAX_ARRAY_BYTES:
         raise ValueError(
-            f"{name}: an array of {array.nbytes} bytes is too large for a model file."
+            f"{name}: an array of {array.nbytes} bytes is too large for a model file. "
+            f"At most {MAX_ARRAY_BYTES} are stored: use shorter texts."
         )
     values = array.tolist()
     if array.dtype.kind == "S":

@@ -1,19 +1,34 @@
-"""The named columns of a table as features: numbers scaled, words one-hot."""
+"""The named columns of a table as features: numbers and dates scaled, words one-hot."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from cofire.core.dates import moments, part_names, parts_of
 from cofire.data.catalog.dataset import Samples
+from cofire.data.preprocessing.kinds import (
+    Dates,
+    Kind,
+    cells_of,
+    find_kinds,
+    holds_moments,
+    infinite_fault,
+    instants,
+    is_number,
+    row_numbers,
+    words,
+)
 from cofire.data.preprocessing.scales import (
     fill_values,
+    gap_fault,
     origin_and_unit,
     refuse_missing,
     scaled,
 )
+from cofire.data.tables.faults import Fault, TableFaults, refuse
 from cofire.errors import listed
 
 _SPARSE_BELOW = 0.3
@@ -48,38 +63,79 @@ class WordColumn:
 
 
 @dataclass(frozen=True)
+class DateColumn:
+    """A column of dates: a feature for each part of them, (part - origin) / unit."""
+
+    name: str
+    fill: tuple[float, ...] | None
+    """What replaces the parts of a missing date; None: it is refused."""
+    origin: tuple[float, ...]
+    unit: tuple[float, ...]
+    day_first: bool
+    """The order of day and month in dates such as 03/04/2020."""
+    times: bool
+    """Whether the time of day is among the parts."""
+
+    @property
+    def n_features(self) -> int:
+        """One for each part."""
+        return len(self.origin)
+
+
+Column = NumberColumn | WordColumn | DateColumn
+
+
+@dataclass(frozen=True)
 class Columns:
     """How columns become features, in the order of the columns."""
 
-    columns: tuple[NumberColumn | WordColumn, ...]
+    columns: tuple[Column, ...]
 
     @classmethod
     def fit(
-        cls, frame: Any, scale: str, missing: str | None, text: Collection[str]
+        cls,
+        frame: Any,
+        scale: str,
+        missing: str | None,
+        text: Collection[str],
+        *,
+        day_first: bool | None = None,
+        kinds: Mapping[str, Kind] | None = None,
     ) -> "Columns":
-        """Learn fill values, scales and categories from the rows to train on."""
-        words = [name for name in frame.columns if holds_words(frame, name, text)]
-        numbers = [name for name in frame.columns if name not in words]
-        values = {name: _numbers(frame, name) for name in numbers}
-        texts = {name: _words(frame, name) for name in words}
+        """Learn fill values, scales and categories from the rows to train on.
+
+        kinds: what the columns hold, if that is known already.
+        """
+        if kinds is None:
+            kinds, faults = find_kinds(
+                frame, missing=missing, text=text, day_first=day_first
+            )
+            refuse(faults)
+        names = [name for name in frame.columns if kinds[name] != "words"]
+        values = {name: _values(frame, name, kinds[name]) for name in names}
+        texts = {
+            name: words(frame, name) for name in frame.columns if name not in names
+        }
         refuse_missing(
-            {name: _is_nan(column) for name, column in (values | texts).items()},
+            {name: _is_nan(values[name][:, 0]) for name in names}
+            | {name: _is_nan(column) for name, column in texts.items()},
             missing,
         )
-        made: dict[str, NumberColumn | WordColumn] = {}
-        if numbers:
-            matrix = np.column_stack([values[name] for name in numbers])
+        made: dict[str, Column] = {}
+        if names:
+            matrix = np.column_stack([values[name] for name in names])
             fill = fill_values(matrix, missing)
             if fill is not None:
                 matrix = np.where(np.isnan(matrix), fill, matrix)
             origin, unit = origin_and_unit(matrix, scale)
-            for i, name in enumerate(numbers):
-                filled = None if fill is None else float(fill[i])
-                made[name] = NumberColumn(
-                    name, filled, float(origin[i]), float(unit[i])
-                )
-        for name in words:
-            made[name] = _word_column(name, texts[name], missing)
+            end = 0
+            for name in names:
+                start, end = end, end + values[name].shape[1]
+                own = slice(start, end)
+                filled = None if fill is None else fill[own]
+                made[name] = _made(name, kinds[name], filled, origin[own], unit[own])
+        for name, column in texts.items():
+            made[name] = _word_column(name, column, missing)
         return cls(tuple(made[name] for name in frame.columns))
 
     @property
@@ -97,21 +153,26 @@ class Columns:
         if not hasattr(frame, "columns"):
             raise ValueError(
                 "the model was trained on a table with named columns (CSV, Parquet); "
-                "these rows have none."
+                "these rows have none. Give it such a file."
             )
         names = [column.name for column in self.columns]
         absent = [name for name in names if name not in frame.columns]
         if absent:
             raise ValueError(
                 f"columns that the model needs are missing: {listed(absent)}. "
-                f"There are {listed(list(frame.columns))}."
+                f"There are {listed(list(frame.columns))}. Add or rename them."
             )
         notes = []
         more = [name for name in frame.columns if name not in {*names, *dropped}]
         if more:
             notes.append(f"columns that the model does not know: {listed(more)}")
-        parts = [self._features(frame, column, notes) for column in self.columns]
-        if len(self.columns) < _SPARSE_BELOW * self.n_features:
+        faults: list[Fault] = []
+        parts = [self._features(frame, own, notes, faults) for own in self.columns]
+        refuse(faults)
+        stored = [
+            1 if isinstance(c, WordColumn) else c.n_features for c in self.columns
+        ]
+        if sum(stored) < _SPARSE_BELOW * self.n_features:
             stacked = [scipy.sparse.csr_array(part) for part in parts]
             return scipy.sparse.hstack(stacked, "csr", np.float32), notes
         return np.hstack(
@@ -119,21 +180,41 @@ class Columns:
         ), notes
 
     def _features(
-        self, frame: Any, column: NumberColumn | WordColumn, notes: list[str]
+        self, frame: Any, column: Column, notes: list[str], faults: list[Fault]
     ) -> Samples:
-        read: Callable[[Any, str], np.ndarray] = (
-            _words if isinstance(column, WordColumn) else _numbers
-        )
-        values = read(frame, column.name)
-        missing = _is_nan(values)
-        if column.fill is None:
-            refuse_missing({column.name: missing}, None)
-        else:
-            values = np.where(missing, column.fill, values)
         if isinstance(column, WordColumn):
-            return _one_hot(values, column, notes)
-        origin, unit = np.array([column.origin]), np.array([column.unit])
-        return scaled(values.astype(np.float64)[:, None], origin, unit)
+            texts = words(frame, column.name)
+            missing = _is_nan(texts)
+            if not self._may_be_missing(column, missing, faults):
+                return np.empty((0, 0))
+            texts[missing] = column.fill
+            return _one_hot(texts, column, notes)
+        kind: Kind = "numbers"
+        if isinstance(column, DateColumn):
+            kind = Dates(column.day_first, column.times)
+        try:
+            values = _values(frame, column.name, kind)
+        except TableFaults as error:
+            faults += error.faults
+            return np.empty((0, 0))
+        missing = _is_nan(values[:, 0])
+        if not self._may_be_missing(column, missing, faults):
+            return np.empty((0, 0))
+        if column.fill is not None:
+            values = np.where(missing[:, None], np.array(column.fill), values)
+        origin, unit = np.array(column.origin), np.array(column.unit)
+        return scaled(values, np.atleast_1d(origin), np.atleast_1d(unit))
+
+    @staticmethod
+    def _may_be_missing(
+        column: Column, missing: np.ndarray, faults: list[Fault]
+    ) -> bool:
+        """Add a fault if values are missing and the model does not know what to do."""
+        if column.fill is not None:
+            return True
+        fault = gap_fault({column.name: missing})
+        faults += [] if fault is None else [fault]
+        return fault is None
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the columns as plain values, for JSON."""
@@ -146,49 +227,102 @@ class Columns:
 
 
 def _restored(
-    name: str, fill: Any, categories: Any = None, origin: Any = None, unit: Any = None
-) -> NumberColumn | WordColumn:
+    name: str,
+    fill: Any,
+    categories: Any = None,
+    origin: Any = None,
+    unit: Any = None,
+    day_first: Any = None,
+    times: Any = None,
+) -> Column:
     if type(name) is not str:
         raise TypeError("a column's name is not text")
     if categories is not None:
         known = tuple(str(category) for category in categories)
         return WordColumn(name, None if fill is None else str(fill), known)
+    if times is not None:
+        return _restored_dates(name, fill, origin, unit, day_first, times)
     values = float(origin), float(unit)
     if not np.isfinite(values).all() or values[1] == 0:
         raise ValueError(f"the scale of column {name!r} is not finite")
     return NumberColumn(name, None if fill is None else float(fill), *values)
 
 
-def holds_words(frame: Any, name: str, text: Collection[str] = ()) -> bool:
-    """Return whether a column does not hold numbers; dates and times are refused."""
-    kind = frame[name].dtype
-    if getattr(kind, "kind", "O") in "mM" or type(kind).__name__ == "DatetimeTZDtype":
-        raise ValueError(
-            f"column {name!r} holds dates or times: convert them to numbers, or leave "
-            f"it out with `drop={[name]!r}`."
-        )
-    numeric = getattr(kind, "kind", "O") in "iufb" and type(kind).__name__ != (
-        "CategoricalDtype"
-    )
-    return name in text or not numeric
+def _restored_dates(
+    name: str, fill: Any, origin: Any, unit: Any, day_first: Any, times: Any
+) -> DateColumn:
+    if type(day_first) is not bool or type(times) is not bool:
+        raise TypeError(f"column {name!r}: expected true or false")
+    n_parts = len(part_names(name, times))
+    parts = [tuple(map(float, own)) for own in (origin, unit)]
+    parts += [] if fill is None else [tuple(map(float, fill))]
+    right = all(len(own) == n_parts and np.isfinite(own).all() for own in parts)
+    if not right or 0 in parts[1]:
+        raise ValueError(f"the scale of column {name!r} is not finite")
+    filled = None if fill is None else parts[2]
+    return DateColumn(name, filled, parts[0], parts[1], day_first, times)
+
+
+def _made(
+    name: str,
+    kind: Kind,
+    fill: np.ndarray | None,
+    origin: np.ndarray,
+    unit: np.ndarray,
+) -> Column:
+    if not isinstance(kind, Dates):
+        filled = None if fill is None else float(fill[0])
+        return NumberColumn(name, filled, float(origin[0]), float(unit[0]))
+    fills = None if fill is None else tuple(fill.tolist())
+    scale = tuple(origin.tolist()), tuple(unit.tolist())
+    return DateColumn(name, fills, *scale, kind.day_first, kind.times)
+
+
+def _values(frame: Any, name: str, kind: Kind) -> np.ndarray:
+    """Return numbers, or the parts of dates: (n_rows, n_parts) float64."""
+    if isinstance(kind, Dates):
+        return parts_of(_moments(frame, name, kind), kind.times)
+    return _numbers(frame, name)[:, None]
+
+
+def _moments(frame: Any, name: str, kind: Dates) -> np.ndarray:
+    if holds_moments(frame, name):
+        return instants(frame, name)
+    texts = words(frame, name)
+    found = moments(texts.tolist(), kind.day_first)
+    wrong = np.isnat(found) & ~_is_nan(texts)
+    if wrong.any():
+        rows = row_numbers(frame)
+        cells = [(int(rows[i]), texts[i]) for i in np.flatnonzero(wrong)]
+        raise TableFaults([_not(name, "dates", cells)])
+    return found
 
 
 def _numbers(frame: Any, name: str) -> np.ndarray:
     try:
         values = frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise ValueError(
-            f"column {name!r} must hold numbers, as in training: {error}"
-        ) from None
-    if np.isinf(values).any():
-        raise ValueError(f"column {name!r} has infinite values.")
+    except (ValueError, TypeError, OverflowError):
+        texts = words(frame, name)
+        rows = row_numbers(frame)
+        cells = [
+            (int(rows[i]), text)
+            for i, text in enumerate(texts)
+            if text is not None and not is_number(text)
+        ]
+        raise TableFaults([_not(name, "numbers", cells)]) from None
+    fault = infinite_fault(frame, name)
+    refuse([] if fault is None else [fault])
     return values
 
 
-def _words(frame: Any, name: str) -> np.ndarray:
-    column = frame[name]
-    pairs = zip(column, column.isna(), strict=True)
-    return np.array([None if gap else str(v) for v, gap in pairs], dtype=object)
+def _not(name: str, kind: str, cells: list[tuple[int, Any]]) -> Fault:
+    """Name cells that are not what the model was trained on."""
+    found = list(dict.fromkeys(text for _, text in cells))
+    return Fault(
+        f"column {name!r} must hold {kind}, as in training, and has {cells_of(cells)}. "
+        "Correct the cells, or leave them empty if the model was trained with "
+        f"`missing`; `na={found[:8]!r}` reads them as empty.",
+    )
 
 
 def _is_nan(values: np.ndarray) -> np.ndarray:
@@ -200,34 +334,9 @@ def _is_nan(values: np.ndarray) -> np.ndarray:
 def _word_column(name: str, values: np.ndarray, missing: str | None) -> WordColumn:
     known = values[~_is_nan(values)].astype(str)
     categories, counts = np.unique(known, return_counts=True)
-    if len(categories) > max(100, len(values) // 2):
-        raise ValueError(_too_many_words(name, known, len(categories)))
     # The most frequent one, or the first of several, as SimpleImputer does.
     fill = None if missing is None else str(categories[counts.argmax()])
     return WordColumn(name, fill, tuple(categories.tolist()))
-
-
-def _too_many_words(name: str, known: np.ndarray, n_different: int) -> str:
-    """Tell a column of numbers with a few wrong values from one of names or dates."""
-    strange = [value for value in known.tolist() if not _is_number(value)]
-    if len(strange) < len(known) / 2:
-        return (
-            f"column {name!r} holds numbers, except for {len(strange)} of {len(known)} "
-            f"values: {listed(list(dict.fromkeys(strange)))}. Correct them, or leave "
-            "them empty and pass `missing='mean'`."
-        )
-    return (
-        f"column {name!r} has {n_different} different words in {len(known)} rows, "
-        f"which looks like names or dates: leave it out with `drop={[name]!r}`."
-    )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Samples:

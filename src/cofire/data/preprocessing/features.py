@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from cofire.data.catalog.dataset import Samples
-from cofire.data.preprocessing.columns import holds_words
+from cofire.data.preprocessing.kinds import is_numeric
 from cofire.data.preprocessing.scales import (
     fill_values,
     origin_and_unit,
@@ -51,7 +51,7 @@ class Features:
         if X.shape[1] != self.n_features:
             raise ValueError(
                 f"the model expects {self.n_features} features; these rows have "
-                f"{X.shape[1]}."
+                f"{X.shape[1]}. Give it the features that it was trained on."
             )
         if not scipy.sparse.issparse(X):
             if self.fill is None:
@@ -66,7 +66,7 @@ class Features:
         """Take columns in their order: the model was trained on unnamed features."""
         takes = f"the model expects {self.n_features} columns of numbers, in order"
         for name in frame.columns:
-            if holds_words(frame, name):
+            if not is_numeric(frame, name):
                 raise ValueError(
                     f"column {name!r} holds words, such as {str(frame[name].iloc[0])!r}"
                     f"; {takes}. Pass `target={name!r}` if it is the target."
@@ -103,10 +103,8 @@ class Features:
 
 
 def refuse_gaps(X: Any) -> None:
-    """Raise a ValueError that names all columns with missing values."""
-    if hasattr(X, "columns"):
-        refuse_missing({name: X[name].isna().to_numpy() for name in X.columns}, None)
-    elif not scipy.sparse.issparse(X):
+    """Raise a ValueError that names all features with missing values."""
+    if not scipy.sparse.issparse(X):
         refuse_missing(_gaps(X), None)
 
 
@@ -114,7 +112,10 @@ def _finite(X: Any) -> Any:
     values = X.data if scipy.sparse.issparse(X) else X
     if values.dtype.kind == "f":
         if np.isinf(values).any():
-            raise ValueError("X has infinite values.")
+            raise ValueError(
+                "X has infinite values: correct them, or make them NaN and pass "
+                "`missing='mean'`."
+            )
         if scipy.sparse.issparse(X) and np.isnan(values).any():
             raise ValueError("X is sparse and has missing values: fill them in.")
         return X

@@ -3,7 +3,7 @@
 It is kept as numbers and names, so that a model file can hold it without any code.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -11,9 +11,16 @@ import numpy as np
 
 from cofire.data.catalog.dataset import Dataset, Samples
 from cofire.data.catalog.lookup import entry_of
-from cofire.data.preprocessing.columns import Columns, NumberColumn, WordColumn
+from cofire.data.preprocessing.columns import (
+    Columns,
+    DateColumn,
+    NumberColumn,
+    WordColumn,
+)
 from cofire.data.preprocessing.features import Features
+from cofire.data.preprocessing.kinds import Kind
 from cofire.data.preprocessing.paper import paper_scale
+from cofire.data.preprocessing.row_sketch import RowSketch
 from cofire.data.tables.table import Table
 
 Plain = dict[str, Any]
@@ -37,6 +44,12 @@ class Preprocessing:
     """Key of the samples in NPZ and MAT files, if it is not X."""
     dropped: tuple[str, ...] = ()
     """Columns of the file that training left out."""
+    ids: tuple[str, ...] = ()
+    """Those of them that say which row it is: predictions show them."""
+    na: tuple[str, ...] = ()
+    """Texts in a CSV file that stand for a missing value."""
+    trained_on: RowSketch | None = None
+    """What tells rows that the model was trained on from others."""
 
     @classmethod
     def fit(
@@ -46,11 +59,15 @@ class Preprocessing:
         scale: str = "standard",
         missing: str | None = None,
         text: Collection[str] = (),
+        day_first: bool | None = None,
+        kinds: Mapping[str, Kind] | None = None,
     ) -> Self:
         """Learn from the rows of a table, which are the ones to train on.
 
         scale: one of SCALES. missing: how gaps are filled, one of MISSING; None: they
         are refused. text: columns of numbers that are to be taken for words.
+        day_first: the order of day and month in dates such as 03/04/2020, where no date
+        of a column shows it. kinds: what the columns hold, if that is known already.
 
         >>> table = Table(np.array([[1.0], [3.0]]), None)
         >>> Preprocessing.fit(table).transform(np.array([[5.0]]))[0]
@@ -58,7 +75,8 @@ class Preprocessing:
         """
         steps: Columns | Features
         if hasattr(table.X, "columns"):
-            steps = Columns.fit(table.X, scale, missing, text)
+            how: Plain = {"day_first": day_first, "kinds": kinds}
+            steps = Columns.fit(table.X, scale, missing, text, **how)
         else:
             steps = Features.fit(table.X, scale, missing)
         return cls(
@@ -70,6 +88,7 @@ class Preprocessing:
             n_columns=table.n_columns,
             samples=table.samples,
             dropped=table.dropped,
+            na=table.na,
         )
 
     @classmethod
@@ -92,7 +111,7 @@ class Preprocessing:
     def transform(self, X: Any) -> tuple[Samples, list[str]]:
         """Return rows of a file as features, and notes for the user."""
         if isinstance(self.steps, Columns):
-            return self.steps.transform(X, self.dropped)
+            return self.steps.transform(X, {*self.dropped, *self.ids})
         return self.steps.transform(X)
 
     @property
@@ -131,6 +150,9 @@ class Preprocessing:
             "n_columns": self.n_columns,
             "samples": self.samples,
             "dropped": list(self.dropped),
+            **({"ids": list(self.ids)} if self.ids else {}),
+            **({"na": list(self.na)} if self.na else {}),
+            **({"trained_on": self.trained_on.to_dict()} if self.trained_on else {}),
             "columns": steps.to_list() if isinstance(steps, Columns) else None,
             "features": steps.to_dict() if isinstance(steps, Features) else None,
         }
@@ -139,6 +161,7 @@ class Preprocessing:
     def from_dict(cls, plain: Plain) -> Self:
         """Undo `to_dict`; anything else is a ValueError, TypeError or LookupError."""
         added: Plain = {"n_columns": None, "samples": None, "dropped": []}
+        added |= {"ids": [], "na": [], "trained_on": None}
         plain = added | plain  # older files do not have these
         columns, features = plain.pop("columns"), plain.pop("features")
         for name in ("scale", "missing", "target", "dataset", "samples"):
@@ -148,9 +171,12 @@ class Preprocessing:
             raise ValueError("first_index is neither 0 nor 1")
         if plain["n_columns"] is not None and type(plain["n_columns"]) is not int:
             raise TypeError("n_columns is not a number")
-        plain["dropped"] = tuple(plain["dropped"])
-        if not all(type(name) is str for name in plain["dropped"]):
-            raise TypeError("the name of a dropped column is not text")
+        for name in ("dropped", "ids", "na"):
+            plain[name] = tuple(plain[name])
+            if not all(type(one) is str for one in plain[name]):
+                raise TypeError(f"{name}: expected texts")
+        if plain["trained_on"] is not None:
+            plain["trained_on"] = RowSketch.from_dict(plain["trained_on"])
         steps = (
             Features.from_dict(features)
             if columns is None
@@ -165,7 +191,10 @@ class Preprocessing:
         kinds = f"{self.steps.n_features} features"
         if isinstance(self.steps, Columns):
             n_words = len(self.text_columns)
-            n_numbers = len(self.steps.columns) - n_words
-            kinds = f"{n_numbers} columns of numbers, {n_words} of words, {kinds}"
+            n_dates = sum(isinstance(c, DateColumn) for c in self.steps.columns)
+            n_numbers = len(self.steps.columns) - n_words - n_dates
+            of_dates = f"{n_dates} of dates, " if n_dates else ""
+            numbers = f"{n_numbers} columns of numbers, {n_words} of words"
+            kinds = f"{numbers}, {of_dates}{kinds}"
         missing = f"filled with the {self.missing}" if self.missing else "refused"
         return f"{kinds}; scale {self.scale}; missing values {missing}"

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from cofire.data.catalog.dataset import Samples
+from cofire.data.tables.faults import Fault, TableFaults
 from cofire.errors import unknown_name
 
 SCALES = ("standard", "minmax", "none")
@@ -82,18 +83,28 @@ def refuse_missing(columns: Mapping[str, np.ndarray], missing: str | None) -> No
     """Raise a ValueError that names the columns with missing values, if not filled."""
     if missing is not None and missing not in MISSING:
         raise unknown_name("missing", missing, MISSING)
-    if missing is None:
-        some = {name: int(where.sum()) for name, where in columns.items()}
-        found = [f"{name!r} ({n} rows)" for name, n in some.items() if n]
-        if found:
-            more = f" and {len(found) - 8} more" if len(found) > 8 else ""
-            raise ValueError(
-                f"values are missing in {', '.join(found[:8])}{more}. Fill them in, or "
-                f"have them filled in when training: {_ways_to_fill()}."
-            )
+    fault = gap_fault(columns) if missing is None else None
+    if fault is not None:
+        raise TableFaults([fault])
     for name, where in columns.items():
         if len(where) and where.all():
-            raise ValueError(f"column {name!r} is empty: leave it out.")
+            raise ValueError(
+                f"column {name!r} is empty: leave it out with `drop={[name]!r}`."
+            )
+
+
+def gap_fault(columns: Mapping[str, np.ndarray]) -> Fault | None:
+    """Name the columns with missing values, if there are any."""
+    some = {name: int(where.sum()) for name, where in columns.items()}
+    found = [f"{name!r} ({n} rows)" for name, n in some.items() if n]
+    if not found:
+        return None
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    return Fault(
+        f"values are missing in {', '.join(found[:8])}{more}. Fill them in, or "
+        f"have them filled in when training: {_ways_to_fill()}.",
+        {"missing": MISSING[0]},
+    )
 
 
 def _ways_to_fill() -> str:

@@ -9,9 +9,12 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from cofire.data.preprocessing.features import refuse_gaps
+from cofire.data.preprocessing.kinds import Kind, find_kinds
 from cofire.data.preprocessing.paper import paper_rows
 from cofire.data.preprocessing.preprocess import Preprocessing
+from cofire.data.preprocessing.row_sketch import RowSketch
 from cofire.data.tables import Reading, Table, read_table, task_of
+from cofire.data.tables.faults import Fault, TableFaults, refuse
 from cofire.data.tables.hints import hinted, of_row_numbers
 from cofire.data.tables.labels import TASKS
 from cofire.errors import unknown_name
@@ -25,6 +28,7 @@ class FileOptions:
 
     test: a file with the rows to test with. test_fraction: or the fraction of rows held
     out for it, 0.2 by default. categorical: columns of words that look like numbers.
+    id: columns that identify the rows, left out and shown beside predictions.
     The others are those of `Reading` and of `Preprocessing.fit`.
     """
 
@@ -39,6 +43,9 @@ class FileOptions:
     header: bool = True
     separator: str | None = None
     decimal: str | None = None
+    id: tuple[str, ...] = ()
+    na: tuple[str, ...] = ()
+    day_first: bool | None = None
 
     def refuse_for(self, name: str) -> None:
         """Raise a ValueError if any option was given, since `name` is not a file."""
@@ -58,7 +65,8 @@ class FileOptions:
             separator=self.separator,
             decimal=self.decimal,
             text=frozenset(self.categorical),
-            drop=self.drop,
+            drop=tuple(dict.fromkeys((*self.drop, *self.id))),
+            na=self.na,
         )
 
 
@@ -90,23 +98,31 @@ class TrainingRows:
         """Read a file, hold rows out, learn the preprocessing from the others."""
         if task not in TASKS:
             raise unknown_name("task", task, TASKS)
-        every_row = read_table(path, options.reading())
+        every_row = _read(path, options)
         notes = list(every_row.notes)
         if hasattr(every_row.X, "columns"):
             notes += of_row_numbers(every_row.X)
         task = _task(every_row, task)
         table, test = _parts(every_row, options, task, seed, path)
         with hinted(path, table.notes):
-            if options.missing is None:
-                refuse_gaps(every_row.X)
+            if hasattr(every_row.X, "columns"):
+                kinds, faults = _kinds(every_row.X, options)
+                refuse(faults)
+            else:
+                kinds = None
+                if options.missing is None:
+                    refuse_gaps(every_row.X)
             steps = Preprocessing.fit(
                 table,
                 scale=options.scale or "standard",
                 missing=options.missing,
                 text=options.categorical,
+                kinds=kinds,
             )
+        steps = replace(steps, ids=options.id)
         X, _ = steps.transform(table.X)
         y = _labels(table)
+        steps = replace(steps, trained_on=RowSketch.of(X, y))
         if test is None:
             return cls(task, X, y, None, None, steps, notes)
         with hinted(options.test or path, test.notes):
@@ -123,6 +139,25 @@ class TrainingRows:
         return float(estimator.score(self.X_test, self.y_test))
 
 
+def _read(path: Path, options: FileOptions) -> Table:
+    """Read the file; what is wrong with its target is told with all other faults."""
+    try:
+        return read_table(path, options.reading())
+    except TableFaults as error:
+        if error.X is not None:
+            error.faults = [*error.faults, *_kinds(error.X, options)[1]]
+        raise
+
+
+def _kinds(frame: Any, options: FileOptions) -> tuple[dict[str, Kind], list[Fault]]:
+    return find_kinds(
+        frame,
+        missing=options.missing,
+        text=options.categorical,
+        day_first=options.day_first,
+    )
+
+
 def _labels(table: Table) -> np.ndarray:
     assert table.y is not None  # every file here is read with its target
     return table.y
@@ -134,7 +169,7 @@ def _task(table: Table, task: str) -> str:
     if task == "regression" and y.dtype.kind == "U":
         raise ValueError(
             f"`task='regression'` needs numbers: the target {table.target!r} is text, "
-            f"such as {str(y[0])!r}."
+            f"such as {str(y[0])!r}. Pass `target='NAME'` if it is another column."
         )
     return task
 

@@ -19,7 +19,8 @@ def from_arrays(path: Path, arrays: Mapping[str, Any], reading: Reading) -> Tabl
     if X.ndim != 2 or (X.dtype.kind not in "iufb"):
         raise ValueError(
             f"{path}: {samples} must be an array of numbers with 2 dimensions (rows, "
-            f"features), got {X.dtype} with {X.ndim}."
+            f"features), got {X.dtype} with {X.ndim}. Name another one with "
+            "`samples='NAME'`."
         )
     X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else X
     if not reading.labelled:
@@ -29,7 +30,7 @@ def from_arrays(path: Path, arrays: Mapping[str, Any], reading: Reading) -> Tabl
     if y.ndim != 1 or len(y) != X.shape[0]:
         raise ValueError(
             f"{path}: {name} must hold one label for each of the {X.shape[0]} rows of "
-            f"{samples}, got shape {y.shape}."
+            f"{samples}, got shape {y.shape}. Name another one with `target='NAME'`."
         )
     return Table(X, labels(y, name), name, samples=reading.samples)
 

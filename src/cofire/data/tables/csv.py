@@ -25,6 +25,8 @@ def read_csv(path: Path, reading: Reading) -> Table:
             f"{decimal!r}."
         )
     how: dict[str, Any] = {"sep": reading.separator or default, "decimal": decimal}
+    if reading.na:
+        how["na_values"] = list(reading.na)
     notes: list[str] = []
     first = _first_line(pandas, path, how)
     if reading.header:
@@ -53,7 +55,8 @@ def read_csv(path: Path, reading: Reading) -> Table:
             f"{how['sep']!r}."
         )
     notes += of_decimal_commas(frame, reading.text)
-    table = replace(from_frame(path, frame, reading), notes=tuple(notes))
+    about: dict[str, Any] = {"notes": tuple(notes), "na": tuple(reading.na)}
+    table = replace(from_frame(path, frame, reading), **about)
     return table if reading.header else replace(table, n_columns=frame.shape[1])
 
 
@@ -62,7 +65,8 @@ def _first_line(pandas: Any, path: Path, how: dict[str, Any]) -> Any:
         return pandas.read_csv(path, header=None, nrows=1, **how)
     except pandas.errors.EmptyDataError as error:
         raise ValueError(
-            f"{path} is empty: expected a table of rows and columns."
+            f"{path} is empty: expected a table of rows and columns. Check that it was "
+            "written to the end."
         ) from error
 
 
@@ -82,7 +86,8 @@ def _numbers_as_names(path: Path, n_found: int, reading: Reading) -> list[str]:
     raise ValueError(
         f"{path} has {n_found} columns; expected {n_columns}{but}, as in the file that "
         f"the model was trained on (its target is column {reading.target}). Columns "
-        "without names are told apart by their number."
+        "without names are told apart by their number: add or remove some, or give "
+        "both files a line of names and train again."
     )
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from cofire.data.tables.faults import TableFaults
 from cofire.errors import listed
 
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?([eE][+-]?\d+)?")
@@ -20,6 +21,9 @@ def hinted(path: Path, notes: Iterable[str]) -> Iterator[None]:
     """Add the file's name, and what looks odd in it, to a ValueError."""
     try:
         yield
+    except TableFaults as error:
+        error.path, error.notes = path, tuple(notes)
+        raise
     except ValueError as error:
         text = str(error)
         named = text if str(path) in text else f"{path}: {text}"

@@ -16,14 +16,18 @@ def read_libsvm(path: Path, reading: Reading) -> Table:
     try:
         X, y = load_svmlight_file(str(path), zero_based=True, dtype=np.float64)
     except (ValueError, IndexError) as error:
-        raise ValueError(f"{path} is not in the format of libsvm: {error}") from error
+        raise ValueError(
+            f"{path} is not in the format of libsvm: {error}. Expected lines such as "
+            "1 3:0.5 7:2, a label and numbered features."
+        ) from error
     X, first = scipy.sparse.csr_array(X), reading.first_index
     uses_0 = bool((X.indices == 0).any())
     if first is None:
         first = 0 if uses_0 else 1
     elif first == 1 and uses_0:
         raise ValueError(
-            f"{path} has a feature 0; the features of the model start at 1."
+            f"{path} has a feature 0; the features of the model start at 1: number "
+            "them as in the file that it was trained on."
         )
     y = labels(y, "label") if reading.labelled else None
     return Table(X[:, first:], y, None, first)

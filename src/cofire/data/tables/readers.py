@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cofire.data.tables.csv import read_csv
+from cofire.data.tables.faults import TableFaults
 from cofire.data.tables.hints import hinted
 from cofire.data.tables.libsvm import read_libsvm
 from cofire.data.tables.mat import read_mat
@@ -42,17 +43,25 @@ def read_table(path: str | Path, reading: Reading | None = None) -> Table:
     if suffix.lower() not in READERS:
         raise unknown_name("kind of file", suffix, READERS)
     if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder, not a file.")
+        raise IsADirectoryError(f"{path} is a folder, not a file: name a file in it.")
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file.")
+        raise FileNotFoundError(
+            f"{path}: there is no such file. Check its name and folder (this is "
+            f"{Path.cwd()})."
+        )
     with _naming(path):
         table = READERS[suffix.lower()](path, reading)
     with hinted(path, table.notes):
+        if reading.keep and not reading.may_lack and not hasattr(table.X, "columns"):
+            raise ValueError(f"`id`: {path} has no named columns. Leave it out.")
         table = _without(table, reading.drop, path)
     if table.X.shape[0] == 0:
-        raise ValueError(f"{path} has no rows.")
+        raise ValueError(f"{path} has no rows: expected at least one below the names.")
     if table.X.shape[1] == 0:
-        raise ValueError(f"{path} has no column besides the target.")
+        raise ValueError(
+            f"{path} has no column besides the target: expected at least one feature. "
+            "Leave fewer columns out, or pass `separator`."
+        )
     return table
 
 
@@ -62,11 +71,13 @@ def _naming(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if isinstance(error, ImportError) or str(path) in str(error):
+        if isinstance(error, TableFaults):
+            error.path = path
+        if isinstance(error, ImportError | TableFaults) or str(path) in str(error):
             raise
         words = " ".join(str(error).split()) or type(error).__name__
         if isinstance(error, UnicodeDecodeError):
-            words = f"this is not text in UTF-8 ({words})."
+            words = f"this is not text in UTF-8 ({words}). Save it as UTF-8."
         raise ValueError(f"{path}: {words[:LONGEST_MESSAGE]}") from error
 
 
@@ -74,7 +85,7 @@ def _without(table: Table, names: Collection[str], path: Path) -> Table:
     if not names:
         return table
     if not hasattr(table.X, "columns"):
-        raise ValueError(f"`drop`: {path} has no named columns.")
+        raise ValueError(f"`drop`: {path} has no named columns. Leave it out.")
     for name in names:
         if name not in table.X.columns:
             raise unknown_name("column (`drop`)", name, list(table.X.columns))

@@ -34,6 +34,12 @@ class Reading:
     """Key of the samples in an NPZ or MAT file; None: X."""
     drop: Collection[str] = ()
     """Named columns to leave out."""
+    keep: Collection[str] = ()
+    """Named columns to keep as they are, beside X: those that identify the rows."""
+    may_lack: bool = False
+    """Whether columns to keep may be missing: then none is kept."""
+    na: Collection[str] = ()
+    """Texts of a CSV file that stand for a missing value, beside the usual ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,5 +59,9 @@ class Table:
     """Key of X in an NPZ or MAT file, if it was named."""
     dropped: tuple[str, ...] = ()
     """Columns of the file that were left out."""
+    kept: Any = None
+    """The columns that were to be kept, as a DataFrame."""
+    na: tuple[str, ...] = ()
+    """Texts of a CSV file that were read as missing values."""
     notes: tuple[str, ...] = ()
     """What looks odd in the file, a sentence each."""

@@ -99,8 +99,12 @@ def _of_file(data: str, split: int, file: str, whole: bool) -> RunData:
         planned[options["test"]] = options.pop("test_sha256")
     for path, digest in planned.items():
         if _digest(Path(path)) != digest:
-            raise ValueError(f"{path} has changed since the runs were planned.")
-    lists = {k: tuple(options[k]) for k in ("categorical", "drop") if k in options}
+            raise ValueError(
+                f"{path} has changed since the runs were planned: "
+                "give the same command again."
+            )
+    names = ("categorical", "drop", "id", "na")
+    lists = {k: tuple(options[k]) for k in names if k in options}
     paths = {"test": Path(options["test"])} if "test" in options else {}
     task = options.pop("task", "auto")
     rows = TrainingRows.of_file(

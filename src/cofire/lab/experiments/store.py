@@ -52,7 +52,8 @@ class Store:
         self.owner = f"{socket.gethostname()}:{os.getpid()}"
         if not create and not self.path.exists():
             raise FileNotFoundError(
-                f"there are no runs yet: {self.path} does not exist."
+                f"there are no runs yet: {self.path} does not exist. `cofire compare` "
+                "and `cofire reproduce` make runs; or name the folder that has them."
             )
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()  # signs of life come from another thread
@@ -61,16 +62,25 @@ class Store:
                 self.path, timeout=60, isolation_level=None, check_same_thread=False
             )
         except sqlite3.Error as error:
-            raise StoreError(f"{self.path} cannot be opened: {error}.") from None
+            raise StoreError(
+                f"{self.path} cannot be opened: {error}. Name another folder, or check "
+                "who may read and write it."
+            ) from None
         self._db.row_factory = sqlite3.Row
         try:
             self._open()
         except BaseException as error:
             self._db.close()
             if isinstance(error, sqlite3.OperationalError):
-                raise StoreError(f"{self.path} cannot be used: {error}.") from None
+                raise StoreError(
+                    f"{self.path} cannot be used: {error}. Try again when no other "
+                    "process uses it, or name another folder."
+                ) from None
             if isinstance(error, sqlite3.DatabaseError):
-                raise StoreError(f"{self.path} is not a run store: {error}.") from None
+                raise StoreError(
+                    f"{self.path} is not a run store: {error}. Move it away, or name "
+                    "another folder."
+                ) from None
             raise
 
     def _open(self) -> None:
@@ -92,7 +102,8 @@ class Store:
         application, version, _ = self._identity()
         if application != migrations.APPLICATION:
             raise StoreError(
-                f"{self.path} is not a run store: it is another program's database."
+                f"{self.path} is not a run store: it is another program's database. "
+                "Name another folder."
             )
         if version > migrations.latest_version():
             raise StoreError(
