@@ -32,6 +32,7 @@ PUBLIC_MODULES = (
     "cofire.data",
     "cofire.errors",
     "cofire.methods",
+    "cofire.plot",
     "cofire.profiles",
     "cofire.saving",
     "cofire.similarity",

@@ -261,6 +261,11 @@ class Encoder:
             names += levels.names(columns[levels.column])
         return names
 
+    def input_columns(self) -> np.ndarray:
+        """For each input the column of X that it comes from."""
+        levels = [np.repeat(own.column, own.n_inputs) for own in self.categories]
+        return np.concatenate([self._numbers, self.missing, *levels]).astype(np.intp)
+
     # ---- storing --------------------------------------------------------------------
 
     def to_plain(self, tensors: dict[str, np.ndarray]) -> Document:
