@@ -35,6 +35,7 @@ PUBLIC_MODULES = (
     "cofire.errors",
     "cofire.explain",
     "cofire.methods",
+    "cofire.plot",
     "cofire.profiles",
     "cofire.saving",
     "cofire.similarity",

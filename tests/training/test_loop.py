@@ -416,13 +416,14 @@ def test_every_record_tells_the_same_things(name):
     train(scored, data, settings, n_epochs=3)
     for record in progress.history + scored.history:
         assert set(record) == {
-            *("epoch", "loss", "learning_rate", "alive"),
+            *("epoch", "loss", "learning_rate", "alive", "connections", "dropped"),
             *("replaced", "random_share", "random_phase", "switched"),
             *("recall", "candidate_factor", "search_multiply_adds"),
             *("validation_score", "validation_loss", "stalled_epochs"),
             *("train_seconds", "rewire_seconds", "evaluate_seconds"),
         }
         assert len(record["replaced"]) == len(record["random_share"]) == 2
+        assert len(record["connections"]) == len(record["dropped"]) == 2
         assert len(record["alive"]) == 1
     assert progress.history[2]["stalled_epochs"] is None
     assert [r["stalled_epochs"] for r in scored.history] == [0, 1, 2]

@@ -40,10 +40,10 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
     density_, n_connections_ : how sparse all of them are
     chosen_parameters_ : what the fit used for the parameters that may be None
     history_ : one dict per epoch of the first network: its losses and seconds, and per
-        layer how many connections were replaced, the fraction drawn at random, the
-        active units; epochs since the last better validation score, whether a phase
-        was switched. loss_curve_, loss_, n_iter_ come from it. histories_ has those of
-        all networks.
+        layer how many connections were dropped and grown (`replaced`), the fraction
+        drawn at random, how many there are, the active units; epochs since the last
+        better validation score, whether a phase was switched. loss_curve_, loss_,
+        n_iter_ come from it. histories_ has those of all networks.
     validation_scores_, best_validation_score_ : None without validation data
     receipt_ : what the fit cost, beside its dense twin
     resumed_after_ : the epoch after which the fit continued from a checkpoint, else 0

@@ -277,11 +277,13 @@ class Encoder:
             names += levels.names(columns[levels.column])
         return names
 
-    @property
     def input_columns(self) -> np.ndarray:
-        """Of each input, the column of X that it comes from."""
+        """For each input the column of X that it comes from."""
+        added = [np.repeat(own.column, own.n_added) for own in self.dates]
+        origin = np.concatenate([np.arange(self.n_features), *added])
         levels = [np.repeat(own.column, own.n_inputs) for own in self.categories]
-        return np.concatenate([self._numbers, self.missing, *levels]).astype(np.intp)
+        numbers = origin[self._numbers]
+        return np.concatenate([numbers, self.missing, *levels]).astype(np.intp)
 
     # ---- storing --------------------------------------------------------------------
 

@@ -55,7 +55,7 @@ def by_feature(model: Any, values: np.ndarray) -> np.ndarray:
     if encoder is None:
         return values
     sums = np.zeros((model.n_features_in_, *values.shape[:-1]))
-    np.add.at(sums, encoder.input_columns, np.moveaxis(values, -1, 0))
+    np.add.at(sums, encoder.input_columns(), np.moveaxis(values, -1, 0))
     return np.moveaxis(sums, 0, -1)
 
 

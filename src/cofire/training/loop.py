@@ -47,6 +47,7 @@ def train(
                 raise
             record["rewire_seconds"] += rewired - start
             record["train_seconds"] += time.perf_counter() - rewired
+        record["connections"] = [layer.nnz for layer in progress.network.layers]
         trained = time.perf_counter()
         _evaluate(progress, data, settings, record)
         record["evaluate_seconds"] = time.perf_counter() - trained

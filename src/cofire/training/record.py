@@ -5,12 +5,17 @@ from typing import Any, NotRequired, TypedDict
 
 
 class EpochRecord(TypedDict):
-    """One epoch. Lists have one entry per layer; `alive` has one per hidden layer."""
+    """One epoch. Lists have one entry per layer; `alive` has one per hidden layer.
+
+    Records of models that version 0.1 stored lack `dropped` and `connections`.
+    """
 
     epoch: int
     """Its number, counted from 0."""
 
     # the update of the topology that opened the epoch
+    dropped: list[int]
+    """Connections that were removed."""
     replaced: list[int]
     """Connections that were grown."""
     random_share: list[float]
@@ -28,6 +33,8 @@ class EpochRecord(TypedDict):
     loss: float
     """The mean training loss, as the batches saw it."""
     learning_rate: float
+    connections: list[int]
+    """Connections at the end of the epoch."""
     alive: list[int]
     """Hidden units that were active for some row and have a path to an output."""
 
@@ -54,6 +61,7 @@ def new_record(epoch: int, n_layers: int, random_phase: bool | None) -> EpochRec
     """Return the record of an epoch that begins: nothing was replaced or trained."""
     return {
         "epoch": epoch,
+        "dropped": [0] * n_layers,
         "replaced": [0] * n_layers,
         "random_share": [0.0] * n_layers,
         "random_phase": random_phase,
@@ -62,6 +70,7 @@ def new_record(epoch: int, n_layers: int, random_phase: bool | None) -> EpochRec
         "search_multiply_adds": None,
         "loss": math.nan,
         "learning_rate": math.nan,
+        "connections": [],
         "alive": [],
         "validation_score": None,
         "validation_loss": None,

@@ -38,6 +38,8 @@ class Rewiring:
 
     def note(self, record: EpochRecord) -> None:
         """Write into the epoch's record what was done."""
+        for i, indices in enumerate(self.dropped):
+            record["dropped"][i] += len(indices)
         for i, indices in enumerate(self.grown):
             n, n_before = len(indices), record["replaced"][i]
             n_random = record["random_share"][i] * n_before + self.n_random[i]
@@ -180,6 +182,15 @@ def _has_deck(data: TrainingData) -> bool:
     return Deck.is_worthwhile(data.rows, len(data.row_ids))
 
 
+def chance_gate(false_alarms: float, n_pairs: int) -> float:
+    """How many standard errors chance exceeds in `false_alarms` of so many pairs.
+
+    >>> round(chance_gate(3, 1000 * 1000), 1), round(chance_gate(3, 100 * 100), 1)
+    (4.7, 3.6)
+    """
+    return -NormalDist().inv_cdf(min(false_alarms / n_pairs, 1.0) / 2)
+
+
 def _gates(
     false_alarms: float | None,
     layers: list[SparseLayer],
@@ -196,8 +207,7 @@ def _gates(
     def gate(layer: SparseLayer, n_kept: int) -> float | None:
         if false_alarms is None or 2 * n_kept < layer.n_out:
             return None
-        fraction = min(false_alarms / (layer.n_in * layer.n_out), 1.0)
-        return -NormalDist().inv_cdf(fraction / 2) * error
+        return chance_gate(false_alarms, layer.n_in * layer.n_out) * error
 
     gates = [gate(a, len(b)) for a, b in zip(layers, kept, strict=True)]
     return [*gates[:-1], None]

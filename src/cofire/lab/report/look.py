@@ -1,126 +1,47 @@
-"""How figures look: a colour and a line for each method, size, files."""
+"""How figures look: the order of methods, size, files; strokes are the library's."""
 
 import io
-import zlib
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cofire.lab.names import method_position
 from cofire.persistence.atomic import write_atomically
+from cofire.plot.look import (
+    BASELINES,
+    DASH_DOT,
+    DASHED,
+    DOTTED,
+    LONG_DASHED,
+    SOLID,
+    STROKES,
+    Dash,
+    Stroke,
+    our_look,
+    stroke_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+__all__ = [
+    "BASELINES",
+    "DASHED",
+    "DASH_DOT",
+    "DOTTED",
+    "LONG_DASHED",
+    "SOLID",
+    "STROKES",
+    "WIDTH",
+    "Dash",
+    "Stroke",
+    "in_order",
+    "our_look",
+    "save_figure",
+    "stroke_of",
+]
+
 WIDTH = 7.0  # inches: a page's text
-
-Dash = tuple[float, ...]
-SOLID: Dash = ()
-DASHED: Dash = (4, 1.5)
-LONG_DASHED: Dash = (8, 1.5)
-DOTTED: Dash = (1, 1)
-DASH_DOT: Dash = (5, 1.5, 1, 1.5)
-
-
-@dataclass(frozen=True)
-class Stroke:
-    """How a method is drawn: dashes are lengths on and off, in line widths."""
-
-    colour: str
-    dashes: Dash = SOLID
-    marker: str = ""
-
-    @property
-    def line(self) -> dict[str, Any]:
-        """Return the arguments with which matplotlib draws the line."""
-        style = (0, self.dashes) if self.dashes else "solid"
-        return {"color": self.colour, "linestyle": style}
-
-
-# The palettes of Okabe and Ito (2008) and of Tol ("muted"), which colour-blind readers
-# can tell apart. Methods in one figure of the paper differ in colour and dashes.
-STROKES = {
-    "cofire": Stroke("#6A00A8", LONG_DASHED, "*"),
-    "ctre_sim": Stroke("#D55E00", SOLID, "o"),
-    "ctre_seq": Stroke("#0072B2", SOLID, "s"),
-    "set": Stroke("#009E73", DASHED, "^"),
-    "rigl": Stroke("#CC79A7", DASH_DOT, "D"),
-    "snip": Stroke("#E69F00", DOTTED, "v"),
-    "static": Stroke("#888888", DASHED, "X"),
-    "dense": Stroke("#000000", DASH_DOT, "P"),
-    "ctre_wo_random": Stroke("#56B4E9", DASHED, "<"),
-    "ctre_sim_lth": Stroke("#882255", DASH_DOT, ">"),
-    "ctre_sim_hebb": Stroke("#CC6677", DASHED, "p"),
-    "ctre_seq_hebb": Stroke("#44AA99", DASH_DOT, "h"),
-    "ctre_sim_euclidean": Stroke("#117733", DASHED, "d"),
-    "ctre_sample2": Stroke("#999933", DASHED, "H"),
-    "ctre_sample4": Stroke("#AA4499", DOTTED, "8"),
-    "ctre_seq_abl1": Stroke("#332288", DASHED, "*"),
-    "ctre_seq_abl2": Stroke("#661100", DOTTED, "X"),
-    "rigl_uniform": Stroke("#7A4F9A", DOTTED, "d"),
-}
-BASELINES = {
-    "logistic_regression": Stroke("#8C6D31"),
-    "ridge": Stroke("#8C6D31"),  # never beside logistic regression
-    "random_forest": Stroke("#3B6E22"),
-    "gradient_boosting": Stroke("#A63D40"),
-}
-_OTHERS = ("#5E4C1F", "#4477AA", "#999999", "#228833", "#EE6677")
-
-# Everything else is matplotlib's default, whatever the user's own settings are: equal
-# data give equal files everywhere.
-_SETTINGS = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 4,
-    "axes.labelsize": 8,
-    "axes.linewidth": 0.6,
-    "axes.edgecolor": "#666666",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "axes.xmargin": 0.01,
-    "grid.color": "#E6E6E6",
-    "grid.linewidth": 0.6,
-    "xtick.labelsize": 7,
-    "ytick.labelsize": 7,
-    "xtick.color": "#666666",
-    "ytick.color": "#666666",
-    "xtick.labelcolor": "#222222",
-    "ytick.labelcolor": "#222222",
-    "xtick.major.size": 2.5,
-    "ytick.major.size": 2.5,
-    "xtick.minor.size": 0,
-    "lines.linewidth": 1.3,
-    "lines.markersize": 4,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "legend.handlelength": 2.6,
-    "legend.columnspacing": 1.6,
-    "figure.constrained_layout.h_pad": 0.05,
-    "figure.constrained_layout.w_pad": 0.05,
-    "svg.fonttype": "path",
-}
-
-
-def stroke_of(method: str) -> Stroke:
-    """Return the stroke of a method, the same in all figures.
-
-    A method of another package gets one that none of ours has.
-
-    >>> stroke_of("set").colour
-    '#009E73'
-    """
-    known = STROKES | BASELINES
-    if method in known:
-        return known[method]
-    number = zlib.crc32(method.encode())
-    dashes = (SOLID, DASHED, DOTTED, DASH_DOT)[number // len(_OTHERS) % 4]
-    return Stroke(_OTHERS[number % len(_OTHERS)], dashes, "o")
 
 
 def in_order(methods: Iterable[str]) -> list[str]:
@@ -130,13 +51,6 @@ def in_order(methods: Iterable[str]) -> list[str]:
     ['ctre_sim', 'set', 'mine']
     """
     return sorted(dict.fromkeys(methods), key=lambda m: method_position(m)[0])
-
-
-def our_look() -> AbstractContextManager[Any]:
-    """Return the context to draw in."""
-    from matplotlib import style
-
-    return style.context(["default", _SETTINGS])
 
 
 def save_figure(figure: "Figure", folder: Path | str, name: str) -> list[Path]:
