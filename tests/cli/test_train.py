@@ -745,7 +745,7 @@ def test_an_old_file_survives_a_failure(own_folder):
 def test_a_model_that_is_not_there(command, own_folder):
     data = () if command == "info" else ("fruit.csv",)
     said = refused(command, "no.cofire", *data)
-    assert "no.cofire: there is no such file. `cofire train` writes" in said
+    assert "no.cofire: there is no such file. Check its name; `cofire train` " in said
     assert "is a folder, not a model file" in refused(command, own_folder, *data)
 
 

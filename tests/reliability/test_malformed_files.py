@@ -74,7 +74,9 @@ def test_damaged_files_are_refused():
     assert found["failures"] == []
     assert found["memory"] <= found["allowed"]
     assert found["cases"].total() > 19_900
-    assert [r for r in DEEP_REASONS if r not in found["reasons"]] == []
+    said = list(found["reasons"])
+    unsaid = [r for r in DEEP_REASONS if not any(s.startswith(r) for s in said)]
+    assert unsaid == []
 
 
 @needs_proc

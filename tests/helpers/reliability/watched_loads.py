@@ -77,7 +77,10 @@ def many(n: int, part: int, parts: int) -> dict:
             slowest = max(slowest, (time.thread_time() - start, kind))
             cases[kind] += 1
             loaded += not reason
-            reasons[" ".join(w for w in reason.split() if w.isalpha())] += 1
+            for remedy in (" The file was damaged", " Name a file"):
+                reason = reason.partition(remedy)[0]
+            words = (word.rstrip(".") for word in reason.split())
+            reasons[" ".join(word for word in words if word.isalpha())] += 1
         return {
             "cases": cases,
             "loaded": loaded,
