@@ -14,6 +14,7 @@ from cofire.cli.data import data
 from cofire.cli.demo import demo
 from cofire.cli.doctor import doctor
 from cofire.cli.evaluate import evaluate
+from cofire.cli.explain import explain
 from cofire.cli.info import info
 from cofire.cli.lists import spread_lists
 from cofire.cli.predict import predict
@@ -36,6 +37,7 @@ app.command()(demo)
 app.command(cls=NamesMethods)(train)
 app.command(cls=NamesChoices)(predict)
 app.command(cls=NamesChoices)(evaluate)
+app.command()(explain)
 app.command()(info)
 app.add_typer(data, name="data")
 app.command(cls=NamesChoices)(compare)

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import check_random_state
@@ -186,9 +186,10 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         return X if kept is None else kept, np.asarray(y)
 
     def _estimator(self, y: np.ndarray) -> Any:
+        kind = type_of_target(y, input_name="y", raise_unknown=True)
         estimator = self.estimator
         if estimator is None:
-            continuous = type_of_target(y).startswith("continuous")
+            continuous = kind.startswith("continuous")
             make = SparseMLPRegressor if continuous else SparseMLPClassifier
             estimator = make(n_networks=2)
         if not isinstance(estimator, SparseMLPClassifier | SparseMLPRegressor):
@@ -197,7 +198,8 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 f"None, got {type(estimator).__name__}. For other models use "
                 "scikit-learn's SelectFromModel or RFE."
             )
-        return estimator.set_params(n_jobs=self.n_jobs) if self.n_jobs else estimator
+        own = clone(estimator)
+        return own if self.n_jobs is None else own.set_params(n_jobs=self.n_jobs)
 
     def _usable_folds(self, y: np.ndarray, classes: bool) -> int:
         if not classes or y.ndim > 1:

@@ -47,6 +47,11 @@ class NumberColumn:
 
     n_features = 1
 
+    @property
+    def feature_names(self) -> list[str]:
+        """The column's own name."""
+        return [self.name]
+
 
 @dataclass(frozen=True)
 class WordColumn:
@@ -60,6 +65,11 @@ class WordColumn:
     def n_features(self) -> int:
         """One for each category."""
         return len(self.categories)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Name and category."""
+        return [f"{self.name}={category}" for category in self.categories]
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,11 @@ class DateColumn:
     def n_features(self) -> int:
         """One for each part."""
         return len(self.origin)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The column's own name for the days, then those of the other parts."""
+        return part_names(self.name, self.times)
 
 
 Column = NumberColumn | WordColumn | DateColumn

@@ -121,6 +121,13 @@ class Preprocessing:
         return [column.name for column in columns]
 
     @property
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, such as "colour=red"; None if they have none."""
+        if not isinstance(self.steps, Columns):
+            return None
+        return [name for own in self.steps.columns for name in own.feature_names]
+
+    @property
     def may_be_shifted(self) -> bool:
         """Whether a file without the target would be read with shifted columns."""
         numbers = [*self.column_names, self.target or ""]
