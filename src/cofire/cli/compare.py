@@ -186,7 +186,7 @@ def _write(
     about = Path(data).name + (f", target {target}" if target else "")
     stem = file_stem(data, target)
     table = comparison_table(results, about, parts.task, stem)
-    files = _write_files(given["out"], stem, results, table)
+    files = _write_files(stem, results, table, parts.task, given)
     if given["as_json"]:
         figures = _figures(results, parts, given)
         print(json.dumps(figures | {"files": [str(path) for path in files]}))
@@ -198,15 +198,45 @@ def _write(
 
 
 def _write_files(
-    out: Path, stem: str, results: "list[Result]", table: "Table"
+    stem: str,
+    results: "list[Result]",
+    table: "Table",
+    task: str,
+    given: Mapping[str, Any],
 ) -> list[Path]:
+    from cofire.lab.experiments.compare import standings, verdict
     from cofire.lab.report.results_page import write_results_page
     from cofire.lab.table import write_table
 
+    out = given["out"]
     written, page = write_table(table, out), out / f"{stem}.html"
     with errors_in_words():
-        write_results_page(page, results, [table], title=table.title)
+        write_results_page(
+            page,
+            results,
+            [table],
+            title=table.title,
+            headline=verdict(standings(results), task),
+            command=_own_command(given),
+        )
     return [*written, page]
+
+
+def _own_command(given: Mapping[str, Any]) -> str:
+    """Return the command that writes the same page again, without what is usual."""
+    methods, seeds = list(given["methods"]), given["seeds"]
+    names = ("hidden", "epsilon", "density", "epochs", "option")
+    return command_line(
+        "compare",
+        given["data"],
+        {
+            **file_options_given(given),
+            "methods": None if methods == METHODS else methods,
+            "seeds": None if seeds == 5 else seeds,
+            **{name: given[name] for name in names},
+            "out": None if given["out"] == OUT else given["out"],
+        },
+    ) + ("" if given["baselines"] else " --no-baselines")
 
 
 def _figures(
