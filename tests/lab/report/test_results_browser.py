@@ -143,9 +143,8 @@ def test_receipts_are_filtered_and_open(browser, address):
     browser.click("#run-list summary")
     browser.wait_for("document.querySelector('#run-list .receipt')")
     text = browser.evaluate("document.querySelector('#run-list .receipt').innerText")
-    assert (
-        "dense network" in text and "x86_64_v4" in text and "masked, 150 epochs" in text
-    )
+    for said in ("dense network", "x86_64_v4", "masked, 150 epochs"):
+        assert said in text
     assert complaints(browser) == []
 
 
@@ -305,7 +304,8 @@ def test_the_table_of_settings_is_filtered(browser, address):
 SCROLLERS = (
     "[...document.querySelectorAll('.scroller')].filter(s => s.offsetWidth).map(s => {"
     "const inner = s.firstElementChild;"
-    "const after = getComputedStyle(s, '::after'), before = getComputedStyle(s, '::before');"
+    "const after = getComputedStyle(s, '::after');"
+    "const before = getComputedStyle(s, '::before');"
     "return [inner.scrollWidth - inner.clientWidth, after.display !== 'none',"
     " before.display !== 'none', inner.getAttribute('aria-label')]; })"
 )

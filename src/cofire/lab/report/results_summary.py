@@ -60,12 +60,13 @@ def verdict(cells: ResultsByCell) -> str:
             if row.sparse and row.dense
         )
         several = len({row.data for row in both}) < len(both)
-        where = f"{len(both)} {'comparisons' if several else 'data sets'}"
+        n, things = len(both), "comparisons" if several else "data sets"
+        every = "both" if n == 2 else f"all {n}"
         at = "in" if several else "on"
         if not ahead:
-            return f"Dense is ahead of sparse {at} all {where}"
-        where = f"all {where}" if ahead == len(both) else f"{ahead} of {where}"
-        return f"Sparse is as good as dense or better {at} {where}"
+            return f"Dense is ahead of sparse {at} {every} {things}"
+        share = every if ahead == n else f"{ahead} of {n}"
+        return f"Sparse is as good as dense or better {at} {share} {things}"
     (row, *_) = both or rows
     candidates = [one for one in (row.sparse, row.dense, row.baseline) if one]
     cell, own = max(candidates, key=lambda one: _mean_score(one[1]))
