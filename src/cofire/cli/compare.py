@@ -223,18 +223,21 @@ def _write_files(
 
 
 def _own_command(given: Mapping[str, Any]) -> str:
-    """Return the command that writes the same page again, without what is usual."""
-    methods, seeds = list(given["methods"]), given["seeds"]
+    """Return the command that writes the same page again, without what is usual.
+
+    And without folders: the page may be published.
+    """
+    methods, seeds, test = list(given["methods"]), given["seeds"], given["test"]
     names = ("hidden", "epsilon", "density", "epochs", "option")
     return command_line(
         "compare",
-        given["data"],
+        Path(given["data"]).name,
         {
             **file_options_given(given),
+            "test": None if test is None else test.name,
             "methods": None if methods == METHODS else methods,
             "seeds": None if seeds == 5 else seeds,
             **{name: given[name] for name in names},
-            "out": None if given["out"] == OUT else given["out"],
         },
     ) + ("" if given["baselines"] else " --no-baselines")
 

@@ -382,6 +382,12 @@ def test_the_page_has_the_means_of_the_table(words_csv, tmp_path):
     assert last == pytest.approx(told["set"]["mean"], abs=1e-3)
     markup = page.partition('<script id="data"')[0]
     assert "sha256" not in markup and str(tmp_path) not in markup
+    again = "cofire compare words.csv --methods set dense --seeds 3"
+    assert f"to write it again: <code>{again}" in markup
+    best = max(told, key=lambda name: told[name]["mean"])
+    headline = re.search("<h1>(.*?)</h1>", markup)[1]
+    assert method_name(best) in headline
+    assert "equally good" in headline or "not significant with 3 seeds" in headline
     assert str(words_csv) in page  # in the receipts
 
 
