@@ -142,11 +142,11 @@ function pointAt(svg, {shown, width, px, top, bottom, py, logX, isGood, xTitle})
           (best < 0 || Math.abs(px(x) - at) < Math.abs(px(line.x[best]) - at))) best = i;
       });
       return [line, best];
-    }).filter(([, i]) => i >= 0);
+    }).filter(([line, i]) => i >= 0 && Math.abs(px(line.x[i]) - at) < 60);  // not one that ended
+    cursor.replaceChildren();
     if (!near.length) return tip(event);
     near.sort(([a, i], [b, j]) => b.y[j] - a.y[i]);
     const [first, i] = near.reduce((a, b) => Math.abs(px(b[0].x[b[1]]) - at) < Math.abs(px(a[0].x[a[1]]) - at) ? b : a);
-    cursor.replaceChildren();
     draw("line", {x1: px(first.x[i]), x2: px(first.x[i]), y1: top, y2: bottom}, cursor);
     for (const [line, k] of near) draw("circle", {cx: px(line.x[k]), cy: py(line.y[k]), r: 3.5,
       fill: line.colour}, cursor);
