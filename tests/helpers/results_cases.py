@@ -1,5 +1,7 @@
 """Runs that look like real ones, made without training."""
 
+import dataclasses
+
 import numpy as np
 
 from cofire.lab.experiments import Result, Run, grid
@@ -127,3 +129,43 @@ def tables():
     caption = "Test accuracy in % on Madelon, mean ± standard deviation."
     first = Table("main", "Table 2: Madelon", columns, rows, caption, bold={(0, 3)})
     return [first, Table("ablation", "Table 4: ablations", columns, rows[:2])]
+
+
+def own_run(folder="/a", method="set", seed=0, epochs=5, sha256="351ba6" * 10, **file):
+    """A run of a file of the user, split by the seed."""
+    return Run.of(
+        data=f"{folder}/my.csv",
+        method=method,
+        hidden=9,
+        epsilon=1,
+        seed=seed,
+        profile="default",
+        epochs=epochs,
+        split=seed,
+        options={"file": {"header": True, "sha256": sha256, **file}},
+    )
+
+
+def of_score(run, score, **notes):
+    """Its result, with this score and these notes."""
+    return dataclasses.replace(result(run), score=score, notes=notes)
+
+
+def beside_baselines(seeds=2):
+    """Two networks of the default recipe, and two models of scikit-learn."""
+    found = []
+    for seed in range(seeds):
+        for method, score in (("cofire", 0.8), ("dense", 0.7)):
+            drawn = result(own_run(method=method, seed=seed))
+            own = {
+                "run": dataclasses.replace(drawn.run, epsilon=None, epochs=0),
+                "score": score,
+                "notes": drawn.notes | {"networks": 4},
+            }
+            found.append(dataclasses.replace(drawn, **own))
+        for method, score in (("random_forest", 0.9), ("gradient_boosting", 0.6)):
+            run = own_run(method=method, seed=seed)
+            own = {"connections": 0, "density": 0.0, "best_epoch": 0, "curves": {}}
+            own |= {"receipt": {}, "notes": {"task": "classification"}}
+            found.append(dataclasses.replace(found[0], run=run, score=score, **own))
+    return found

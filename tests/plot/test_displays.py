@@ -89,6 +89,22 @@ def test_labels_at_the_ends_of_lines_do_not_overlap():
         )
 
 
+def test_labels_end_within_axes_that_the_user_gave(model):
+    figure, axes = plt.subplots(1, 2)
+    plot.LearningCurveDisplay.from_estimator(model, ax=axes)
+    figure.canvas.draw()
+    frame = axes[0].get_window_extent()
+    assert len(axes[0].texts) == 2
+    for text in axes[0].texts:
+        assert text.get_window_extent().x1 <= frame.x1 + 1
+    _, ax = plt.subplots()
+    rows = [(100, 0.5, "a method with a long name"), (90_000, 0.7, "dense")]
+    plot.AccuracyConnectionsDisplay.from_rows(rows, ax=ax)
+    ax.figure.canvas.draw()
+    for text in ax.texts:
+        assert text.get_window_extent().x1 <= ax.get_window_extent().x1 + 1
+
+
 # ---- learning curves -----------------------------------------------------------------
 
 
@@ -192,6 +208,18 @@ def test_records_of_older_models_lack_some_curves():
     connections, moved, living = plot.RewiringDisplay.from_histories(old).axes_
     assert not connections.lines and connections.texts[0].get_text() == "not recorded"
     assert len(moved.patches) == 1 and len(living.lines) == 1
+
+
+def test_records_of_an_older_model_that_was_trained_further_keep_their_epochs():
+    old, new = {"replaced": [4], "alive": [9]}, {"replaced": [2], "connections": [7]}
+    display = plot.RewiringDisplay.from_histories([[old, old, new]])
+    (line,) = display.axes_[0].lines
+    assert line.get_xdata().tolist() == [1, 2, 3]
+    assert line.get_ydata()[2] == 7 and np.isnan(line.get_ydata()[:2]).all()
+    scored = [[{"loss": 2.0, "validation_score": None}, {"validation_score": 0.5}]]
+    display = plot.LearningCurveDisplay.from_histories(scored)
+    (line,) = display.axes_[1].lines
+    assert line.get_xdata().tolist() == [1, 2] and line.get_ydata()[1] == 0.5
 
 
 def test_the_package_is_public():

@@ -204,7 +204,7 @@ def _write(
     about = Path(data).name + (f", target {target}" if target else "")
     stem = file_stem(data, target)
     table = comparison_table(results, about, parts.task, stem)
-    files, undrawn = _write_files(given["out"], stem, results, table)
+    files, undrawn = _write_files(stem, results, table, parts.task, given)
     if given["as_json"]:
         figures = _figures(results, parts, given)
         print(json.dumps(figures | {"files": [str(path) for path in files]}))
@@ -218,15 +218,28 @@ def _write(
 
 
 def _write_files(
-    out: Path, stem: str, results: "list[Result]", table: "Table"
+    stem: str,
+    results: "list[Result]",
+    table: "Table",
+    task: str,
+    given: Mapping[str, Any],
 ) -> tuple[list[Path], str]:
     """Return the files that were written, and why there is no page if there is none."""
+    from cofire.lab.experiments.compare import standings, verdict
     from cofire.lab.report.results_page import write_results_page
     from cofire.lab.table import write_table
 
+    out = given["out"]
     written, page = write_table(table, out), out / f"{stem}.html"
     try:
-        write_results_page(page, results, [table], title=table.title)
+        write_results_page(
+            page,
+            results,
+            [table],
+            title=table.title,
+            headline=verdict(standings(results), task),
+            command=_own_command(given),
+        )
     except (ImportError, OSError, ValueError, MemoryError) as error:
         again = "the same command draws it then, without running anything again"
         return (
@@ -234,6 +247,26 @@ def _write_files(
             f"the page was not drawn: {message(error).rstrip('.')}; {again}.",
         )
     return [*written, page], ""
+
+
+def _own_command(given: Mapping[str, Any]) -> str:
+    """Return the command that writes the same page again, without what is usual.
+
+    And without folders: the page may be published.
+    """
+    methods, seeds, test = list(given["methods"]), given["seeds"], given["test"]
+    names = ("hidden", "epsilon", "density", "epochs", "option")
+    return command_line(
+        "compare",
+        Path(given["data"]).name,
+        {
+            **file_options_given(given),
+            "test": None if test is None else test.name,
+            "methods": None if methods == METHODS else methods,
+            "seeds": None if seeds == 5 else seeds,
+            **{name: given[name] for name in names},
+        },
+    ) + ("" if given["baselines"] else " --no-baselines")
 
 
 def _figures(

@@ -14,7 +14,7 @@ from cofire.data import catalog
 from cofire.diagnostics import proofs
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "rich", "typer")
-OPTIONAL = ("matplotlib", "plotly", "pandas", "pyarrow", "pillow", "scikit-posthocs")
+OPTIONAL = ("matplotlib", "pandas", "pyarrow", "pillow", "scikit-posthocs")
 
 
 def doctor() -> dict[str, Any]:

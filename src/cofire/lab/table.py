@@ -54,7 +54,8 @@ class Table:
     """Rows of numbers and text; None is a cell without a value.
 
     name: of its files. digits: after the decimal point; digits_of: for single columns;
-    whole numbers have none. bold: (row, column), counted from 0.
+    whole numbers have none. bold: (row, column), counted from 0. grouped: columns of
+    counts, which have a comma from 1,000 on; other whole numbers from 10,000 on.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Table:
     digits: int = 1
     digits_of: Mapping[str, int] = field(default_factory=dict)
     bold: frozenset[tuple[int, int]] = frozenset()
+    grouped: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[\w-]+", self.name):
@@ -97,7 +99,8 @@ class Table:
             case bool() | str():
                 return str(value)
             case Integral():
-                return f"{value:,}" if abs(value) >= 10_000 else str(value)
+                least = 1000 if name in self.grouped else 10_000
+                return f"{value:,}" if abs(value) >= least else str(value)
             case _:
                 return f"{value:.{digits}f}"
 

@@ -93,6 +93,8 @@ def label_ends(ax: Any, ends: Iterable[End]) -> list[Any]:
         return []
     ax.figure.canvas.draw()  # fixes where things are
     size = needed("matplotlib").rcParams["font.size"] * 0.95
+    if ax.figure.get_layout_engine() is None:  # nobody else makes room
+        _make_room(ax, ends, size)
     at = ax.transData.transform([(end.x, end.y) for end in ends]) / ax.figure.dpi * 72
     shifts = np.zeros(len(ends))
     # From left to right: only labels that begin at about the same place get in the way.
@@ -114,6 +116,22 @@ def label_ends(ax: Any, ends: Iterable[End]) -> list[Any]:
         )
         for end, shift in zip(ends, shifts, strict=True)
     ]
+
+
+def _make_room(ax: Any, ends: Sequence[End], size: float) -> None:
+    """Let the x axis reach so far that the labels end within the axes."""
+    scale, (low, high) = ax.transScale, ax.get_xlim()
+    at = scale.transform(
+        [(x, ax.get_ylim()[1]) for x in (low, high, *(e.x for e in ends))]
+    )
+    left, right, xs = at[0, 0], at[1, 0], at[2:, 0]
+    width = ax.get_window_extent().width / ax.figure.dpi * 72
+    needed_points = np.array([6 + 0.62 * size * len(end.text) for end in ends])
+    room = np.maximum(width - needed_points, 0.4 * width)
+    reach = max(float(((xs - left) * width / room).max()), right - left)
+    if reach > right - left:
+        end = scale.inverted().transform((left + reach, at[0, 1]))[0]
+        ax.set_xlim(low, end)
 
 
 def _apart(heights: np.ndarray, least: float) -> np.ndarray:

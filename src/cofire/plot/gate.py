@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_random_state
+from sklearn.utils import resample
 
 from cofire.core.network import SparseNetwork
 from cofire.estimators.inputs import ScaledBytes
@@ -69,7 +69,8 @@ class GateDisplay(Display):
         """Draw the pairs of a layer of one network, over rows of X.
 
         layer: counted from 1. rows: how many are drawn from X at most. The gate is
-        that of the model's method or, if it has none, of "cofire" by default.
+        that of the model's method or, if it has none, that of "cofire" by default; in
+        the output layer, where all pairs pass, it is where the gate would be.
         """
         where = "GateDisplay.from_estimator"
         model = check_model(model, where)
@@ -143,14 +144,8 @@ def _false_alarms(model: Any) -> float:
 
 def _rows(model: Any, X: Any, n: int, random_state: Any) -> np.ndarray:
     """Return some rows as the network gets them: float64."""
-    n_all = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_all > n:
-        rng = check_random_state(random_state)
-        chosen = np.sort(rng.choice(n_all, n, replace=False))
-        if hasattr(X, "iloc"):
-            X = X.iloc[chosen]
-        else:
-            X = (X.tocsr() if issparse(X) else np.asarray(X))[chosen]
+    if (X.shape[0] if hasattr(X, "shape") else len(X)) > n:
+        X = resample(X, replace=False, n_samples=n, random_state=random_state)
     inputs = check_rows(model, X, model._state.encoder)
     if isinstance(inputs, ScaledBytes):
         return inputs.bytes.astype(np.float64) * inputs.scale + inputs.offset
@@ -189,14 +184,14 @@ def _histograms(
     (a, fires), (b, answers) = _unit(below), _unit(above)
     edges = np.linspace(0, np.sqrt(n), N_BINS + 1)
     pairs, connected = np.zeros(N_BINS, np.int64), np.zeros(N_BINS, np.int64)
-    step = max(1, AT_ONCE // a.shape[1])
+    step, outputs = max(1, AT_ONCE // a.shape[1]), layer.rows
     for start in range(0, b.shape[1], step):
         block = b[:, start : start + step]
         r = np.minimum(np.abs(block.T @ a) * np.sqrt(n), edges[-1])
         known = answers[start : start + step, None] & fires[None, :]
         pairs += np.histogram(r[known], edges)[0]
         first, last = layer.indptr[start], layer.indptr[start + len(r)]
-        at = layer.rows[first:last] - start, layer.indices[first:last]
+        at = outputs[first:last] - start, layer.indices[first:last]
         connected += np.histogram(r[at][known[at]], edges)[0]
     return edges, pairs, connected
 

@@ -75,11 +75,12 @@ class LearningCurveDisplay(Display):
         return self
 
     def _curves(self, key: str) -> list[list[float]]:
+        """Return a curve per network that recorded it; NaN where it did not."""
         curves = [
-            [record[key] for record in history if record.get(key) is not None]
+            [np.nan if r.get(key) is None else r[key] for r in history]
             for history in self.histories
         ]
-        return [curve for curve in curves if curve]
+        return [curve for curve in curves if np.isfinite(curve).any()]
 
     def _draw(self, ax: Any, lines: Mapping[str, tuple[str, str]]) -> None:
         ends = []

@@ -73,11 +73,12 @@ class RewiringDisplay(Display):
 
     def curves(self, key: str) -> np.ndarray:
         """Return the means over networks: (layers, epochs); empty if not recorded."""
-        found = [[r[key] for r in history if r.get(key)] for history in self.histories]
-        found = [rows for rows in found if rows]
-        if not found:
+        known = [r[key] for history in self.histories for r in history if r.get(key)]
+        if not known:
             return np.empty((0, 0))
-        n = len(found[0][0])
+        n = len(known[0])
+        nothing = [np.nan] * n
+        found = [[r.get(key) or nothing for r in history] for history in self.histories]
         return np.stack(
             [mean_curve([[r[i] for r in h] for h in found]) for i in range(n)]
         )

@@ -13,7 +13,6 @@ import pytest
 
 import cofire
 from cofire.lab.experiments.results import COLUMNS, Column, Outcome, columns_of
-from helpers.needs import needs_package
 
 HERE = Path(__file__).parent
 TESTS = HERE.parents[1]  # where the package `helpers` is
@@ -80,7 +79,6 @@ database.close()
 
 
 def test_a_column_more_is_stored_exported_and_shown_without_other_changes(tmp_path):
-    needs_package("plotly", "pip install cofire[plot]")
     package = Path(cofire.__file__).parent
     skipped = shutil.ignore_patterns("__pycache__", "bundled", "*.npz")
     shutil.copytree(package, tmp_path / "src" / "cofire", ignore=skipped)

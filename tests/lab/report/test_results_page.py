@@ -1,8 +1,9 @@
+import base64
 import dataclasses
+import html
 import json
 import re
-import sys
-import time
+import zlib
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,21 +12,21 @@ from typer.testing import CliRunner
 
 from cofire.cli import app
 from cofire.lab.experiments import Run, Store
+from cofire.lab.experiments.compare import comparison_table, standings, verdict
 from cofire.lab.report.results_cells import by_cell
 from cofire.lab.report.results_curves import cell_curves, input_connections
-from cofire.lab.report.results_page import results_page, write_results_page
+from cofire.lab.report.results_page import results_page
 from cofire.lab.report.results_summary import lead
-from helpers.chromium import Chromium, find_chromium
-from helpers.results_cases import campaign, result, tables
+from helpers.results_cases import (
+    beside_baselines,
+    campaign,
+    of_score,
+    own_run,
+    result,
+    tables,
+)
 
-PLOTLY = "/* a script that is long */"
 NASTY = "</script><script>alert(1)</script>"
-
-
-@pytest.fixture
-def no_plotly(monkeypatch):
-    """Plotly's script, millions of characters, is not what these tests look at."""
-    monkeypatch.setattr("plotly.offline.get_plotlyjs", lambda: PLOTLY)
 
 
 class Reader(HTMLParser):
@@ -77,7 +78,7 @@ def small(**changes):
     return campaign(**(choice | changes))
 
 
-def test_the_page_says_what_was_run(no_plotly):
+def test_the_page_says_what_was_run():
     results = small()
     reader = Reader(results_page(results, tables(), missing=["table 8", "a < b"]))
     text = reader.text
@@ -88,13 +89,14 @@ def test_the_page_says_what_was_run(no_plotly):
     assert "{{" not in text
     scores = [r.score for r in results if r.run.data == "mnist" and r.run.epsilon]
     shown = f"{100 * np.mean(scores):.1f} ± {100 * np.std(scores):.1f}"
-    (cell,) = [r for r in reader.rows if r[:4] == ["MNIST", "SET", "100", "1"]]
-    assert cell[5:7] == [shown, "3"]
+    assert "All: 100 neurons per layer, profile masked, 20 epochs, 3 seeds." in text
+    (cell,) = [r for r in reader.rows if r[:3] == ["SET", shown, "MNIST"]]
+    assert cell[3] == "1"
     (best,) = [r for r in reader.rows if r[:1] == ["MNIST"] and len(r) == 9]
     assert best[1:4] == ["SET", shown, "20 epochs, masked, paper's split"]
 
 
-def test_given_tables_are_there_with_what_they_are_sorted_by(no_plotly):
+def test_given_tables_are_there_with_what_they_are_sorted_by():
     page = results_page(small(), tables())
     reader = Reader(page)
     assert [
@@ -111,7 +113,7 @@ def test_given_tables_are_there_with_what_they_are_sorted_by(no_plotly):
     assert '<td class="n" data-missing="">–</td>' in page
 
 
-def test_the_page_asks_the_network_for_nothing(no_plotly):
+def test_the_page_asks_the_network_for_nothing():
     page = results_page(small(), tables())
     links = {
         v for name, v in Reader(page).attributes if name in ("src", "href", "srcset")
@@ -123,7 +125,7 @@ def test_the_page_asks_the_network_for_nothing(no_plotly):
     assert "default-src 'none'" in page
 
 
-def test_no_text_breaks_out(no_plotly):
+def test_no_text_breaks_out():
     runs = [Run(NASTY, "set", 100, 1.0, seed, epochs=5) for seed in range(2)]
     runs += [
         Run.of(
@@ -184,25 +186,7 @@ def test_a_seed_that_ended_early_keeps_its_last_value():
     assert curves["y"]["test"][0][-1] == pytest.approx(last, abs=1e-4)
 
 
-def own_run(folder="/a", method="set", seed=0, epochs=5, sha256="351ba6" * 10, **file):
-    return Run.of(
-        data=f"{folder}/my.csv",
-        method=method,
-        hidden=9,
-        epsilon=1,
-        seed=seed,
-        profile="default",
-        epochs=epochs,
-        split=seed,
-        options={"file": {"header": True, "sha256": sha256, **file}},
-    )
-
-
-def of_score(run, score, **notes):
-    return dataclasses.replace(result(run), score=score, notes=notes)
-
-
-def test_the_splits_of_an_own_file_are_the_seeds_of_one_cell(no_plotly):
+def test_the_splits_of_an_own_file_are_the_seeds_of_one_cell():
     runs = [own_run(folder, seed=i) for i, folder in enumerate(("/a", "/a", "/b"))]
     found = by_cell([result(run) for run in runs])
     (cell,) = found
@@ -212,7 +196,7 @@ def test_the_splits_of_an_own_file_are_the_seeds_of_one_cell(no_plotly):
     assert len(by_cell([result(run) for run in splits])) == 2
 
 
-def test_files_are_named_by_what_tells_them_apart(no_plotly):
+def test_files_are_named_by_what_tells_them_apart():
     runs = [own_run(target="label"), own_run(target="city"), own_run("/b", sha256="f0")]
     titles = [cell.data for cell in by_cell([result(run) for run in runs])]
     assert titles == [
@@ -230,7 +214,7 @@ def test_files_are_named_by_what_tells_them_apart(no_plotly):
     assert "/a/my.csv" in page  # where a receipt says all
 
 
-def test_only_what_can_be_compared_is_compared(no_plotly):
+def test_only_what_can_be_compared_is_compared():
     runs = {
         Run("madelon", "set", 9, 1.0, 0): 0.7,
         Run("madelon", "dense", 9, None, 0): 0.6,
@@ -243,7 +227,7 @@ def test_only_what_can_be_compared_is_compared(no_plotly):
     }
     reader = Reader(results_page([of_score(*item) for item in runs.items()]))
     best = [row for row in reader.rows if len(row) == 9 and row[0] != "data set"]
-    seeds = "5 epochs, default, a split a seed"
+    seeds = "5 epochs, default, its own split per seed"
     assert [[*row[:4], *row[7:]] for row in best] == [
         ["Madelon", "RigL", "85.0", "500 epochs, house, paper's split", "–", "–"],
         [
@@ -257,42 +241,31 @@ def test_only_what_can_be_compared_is_compared(no_plotly):
     ]
 
 
-def beside_baselines(seeds=2):
-    """Two networks of the default recipe, and two models of scikit-learn."""
-    found = []
-    for seed in range(seeds):
-        for method, score in (("cofire", 0.8), ("dense", 0.7)):
-            drawn = result(own_run(method=method, seed=seed))
-            own = {
-                "run": dataclasses.replace(drawn.run, epsilon=None, epochs=0),
-                "score": score,
-                "notes": drawn.notes | {"networks": 4},
-            }
-            found.append(dataclasses.replace(drawn, **own))
-        for method, score in (("random_forest", 0.9), ("gradient_boosting", 0.6)):
-            run = own_run(method=method, seed=seed)
-            own = {"connections": 0, "density": 0.0, "best_epoch": 0, "curves": {}}
-            own |= {"receipt": {}, "notes": {"task": "classification"}}
-            found.append(dataclasses.replace(found[0], run=run, score=score, **own))
-    return found
-
-
-def test_baselines_stand_beside_and_are_no_networks(no_plotly):
+def test_baselines_stand_beside_and_are_no_networks():
     page = results_page(beside_baselines())
     reader = Reader(page)
     assert "8 runs of 2 methods and 2 models of scikit-learn on 1 data set" in (
         reader.text
     )
     assert "each with two hidden layers" in reader.text
-    seeds = "epochs by recipe, default, a split a seed"
-    (best,) = [row for row in reader.rows if row[3:4] == [seeds]]
-    assert best[1:3] == ["cofire", "80.0 ± 0.0"]
-    assert best[7:] == [
+    # One data set: the headline says which is best, and no table repeats it.
+    assert "my.csv: Random forest is best: 90.0 % right, not significant" in reader.text
+    assert "Best of each data set" not in reader.text
+    (cell,) = [row for row in reader.rows if row[:1] == ["Random forest"]]
+    assert cell[1] == "90.0 ± 0.0" and cell.count("–") == 4
+    two = [
+        dataclasses.replace(r, run=dataclasses.replace(r.run, data=f"/a/{name}.csv"))
+        for name in ("my", "other")
+        for r in beside_baselines()
+    ]
+    seeds = "epochs by number of rows, default, its own split per seed"
+    best = [row for row in Reader(results_page(two)).rows if row[3:4] == [seeds]]
+    assert [row[0] for row in best] == ["my.csv", "other.csv"]
+    assert best[0][1:3] == ["cofire", "80.0 ± 0.0"]
+    assert best[0][7:] == [
         *("70.0 ± 0.0", "+10.0 points"),
         *("90.0 ± 0.0 Random forest", "-10.0 points"),
     ]
-    (cell,) = [row for row in reader.rows if row[1:2] == ["Random forest"]]
-    assert cell[2:4] == ["–", "–"] and cell.count("–") == 5
     data = script_data(page)
     titles = [data["methods"][cell["method"]]["title"] for cell in data["cells"]]
     assert titles == ["cofire", "Dense"]  # nothing to draw of the others
@@ -305,13 +278,14 @@ def test_baselines_stand_beside_and_are_no_networks(no_plotly):
     assert [spent[2], spent[3]] == [None, None]
 
 
-def test_r2_is_a_number_with_its_name(no_plotly):
+def test_r2_is_a_number_with_its_name():
     runs = [own_run(seed=k) for k in (1, 3)]
     quantities = [of_score(run, -0.1 * run.seed, task="regression") for run in runs]
     page = results_page(quantities)
     reader = Reader(page)
     assert "A score is R² of the test rows" in reader.text
-    assert [row[2] for row in reader.rows if len(row) == 9] == ["R²", "-0.200 ± 0.100"]
+    assert reader.rows[0][1] == "R²" and reader.rows[1][1] == "-0.200 ± 0.100"
+    assert "my.csv: SET: R² -0.200" in reader.text
     assert "accuracy" not in reader.text
     data = script_data(page)
     assert data["cells"][0]["task"] == "regression"
@@ -324,7 +298,7 @@ def test_r2_is_a_number_with_its_name(no_plotly):
     assert ">0.500<" in results_page([old])
 
 
-def test_runs_without_curves_have_a_page_too(no_plotly):
+def test_runs_without_curves_have_a_page_too():
     bare = [dataclasses.replace(r, curves={}, receipt={}) for r in small(seeds=1)]
     data = script_data(results_page(bare))
     assert "y" not in data["cells"][0] and data["cells"][0]["inputs"] is None
@@ -345,7 +319,7 @@ def test_of_wide_tables_the_inputs_with_most_connections_are_kept():
     assert found["numbers"] == list(range(4000, 5000)) and found["n"] == 5000
 
 
-def test_a_large_campaign_is_a_small_page(no_plotly):
+def test_a_large_campaign_is_a_small_page():
     names = "ctre_sim", "ctre_seq", "set", "rigl", "snip"
     few = campaign(
         ("cifar10", "mnist"), names, (100, 1000, 2000), (1, 5, 13, 25, 50), 2
@@ -356,13 +330,147 @@ def test_a_large_campaign_is_a_small_page(no_plotly):
         for seed in range(r.run.seed, 14, 2)
     ]
     assert len(many) == 2100 and len(by_cell(many)) == 150
-    assert len(results_page(many).encode()) < 6e6
+    assert len(results_page(many).encode()) < 1.5e6
 
 
-def test_without_plotly_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    with pytest.raises(ImportError, match=r"pip install cofire\[plot\]"):
-        results_page([])
+def test_large_data_are_compressed_and_the_same():
+    results = campaign(seeds=1, epochs=3)
+    plain = script_data(results_page(results))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cofire.lab.report.results_page.MOST_PLAIN", 10)
+        page = results_page(results)
+    packed = re.search(r'<script id="data" type="[^"]*deflate">(.*?)</script>', page)
+    assert json.loads(zlib.decompress(base64.b64decode(packed[1]))) == plain
+
+
+# ---- the headline, and each thing once -----------------------------------------------
+
+
+def headline(page):
+    return html.unescape(re.search(r"<h1>(.*?)</h1>", page)[1])
+
+
+def compared(scores, seeds=8, task="classification"):
+    """Results of one file: {method: score}, a little higher with each seed."""
+    return [
+        of_score(own_run(method=method, seed=seed), score + seed / 1e4, task=task)
+        for method, score in scores.items()
+        for seed in range(seeds)
+    ]
+
+
+@pytest.mark.parametrize(
+    "results, said",
+    [
+        (
+            compared({"set": 0.9, "dense": 0.8}),
+            "SET is best: 90.0 % right, significantly",
+        ),
+        (
+            compared({"set": 0.9, "dense": 0.8}, seeds=3),
+            "SET is best: 90.0 % right, not significant with 3 seeds",
+        ),
+        (
+            compared({"set": 0.7, "dense": 0.7}, seeds=2),
+            "SET and Dense are equally good: 70.0 % right",
+        ),
+        (
+            compared({"set": 0.5, "dense": 0.4}, 1, "regression"),
+            "SET is best: R² 0.500, not significant with 1 seed",
+        ),
+    ],
+)
+def test_the_headline_is_the_verdict(results, said):
+    task = results[0].notes["task"]
+    found = verdict(standings(results), task)
+    assert said in found
+    assert headline(results_page(results)) == f"my.csv: {found}"
+    assert headline(results_page(results, headline="A < B")) == "A < B"
+
+
+def test_methods_that_may_be_as_good_are_named():
+    rivals = {"rigl": 0.8999, "dense": 0.5, "static": 0.4}
+    results = compared({"set": 0.9} | rivals, seeds=10)
+    results = [
+        dataclasses.replace(r, score=r.score + 0.01 * (r.run.seed % 2 - 0.5))
+        if r.run.method == "rigl"
+        else r
+        for r in results
+    ]
+    assert (
+        verdict(standings(results)) == "SET is best: 90.0 % right; RigL may be as good"
+    )
+
+
+def test_the_headline_of_several_data_sets_counts_them():
+    def said(**scores):
+        results = [
+            dataclasses.replace(r, score=scores[r.run.data])
+            if r.run.method == "set"
+            else r
+            for r in small()
+        ]
+        return headline(results_page(results))
+
+    better = "Sparse is as good as dense or better on"
+    assert said(madelon=0.99, mnist=0.99) == f"{better} both data sets"
+    assert said(madelon=0.99, mnist=0.1) == f"{better} 1 of 2 data sets"
+    assert said(madelon=0.1, mnist=0.1) == "Dense is ahead of sparse on both data sets"
+    assert headline(results_page([])) == "No run has finished yet"
+
+
+def comparison():
+    results = compared({"set": 0.9, "cofire": 0.85, "dense": 0.8}, seeds=3)
+    table = comparison_table(results, "my.csv")
+    how = {"headline": verdict(standings(results)), "command": "cofire compare my.csv"}
+    return results_page(results, [table], title=table.title, **how)
+
+
+def test_a_comparison_shows_each_number_once():
+    page = comparison()
+    reader = Reader(page)
+    assert (
+        len([row for row in reader.rows if row[0] in ("SET", "cofire", "Dense")]) == 3
+    )
+    assert reader.text.count("90.0 ± 0.0") == 1
+    assert "to write it again: cofire compare my.csv" in reader.text
+    assert "cofire report" not in reader.text
+    assert 'id="cells"' not in page and 'href="#cells"' not in page
+
+
+def test_there_is_no_empty_part_and_no_jargon():
+    page = results_page(small(seeds=1))
+    assert 'id="tables"' not in page and 'href="#tables"' not in page
+    for text in (Reader(page).text, Reader(comparison()).text):
+        assert not re.search(r"ε|\bcells?\b|\bUp\b|\bAcross\b|hours of runs", text)
+        assert "time of all runs" in text
+        assert not re.search(r" 0\.0 (h|min|s)\b", text)
+
+
+def test_counts_have_the_same_commas_everywhere():
+    results = [
+        dataclasses.replace(r, connections=5665)
+        for r in compared({"set": 0.9}, seeds=2)
+    ]
+    page = results_page(results, [comparison_table(results, "my.csv")])
+    assert Reader(page).text.count("5,665") == 2 and ">5665<" not in page
+
+
+def test_colours_of_dark_pages_can_be_told_apart():
+    data = script_data(
+        results_page(compared({"cofire": 0.9, "dense": 0.8, "set": 0.7}))
+    )
+    rgb = [
+        np.array([int(m["dark"][i : i + 2], 16) for i in (1, 3, 5)])
+        for m in data["methods"]
+    ]
+    card = np.array([0x1F, 0x1F, 0x1D])
+    for i, one in enumerate(rgb):
+        assert np.abs(one - card).max() > 100
+        for other in rgb[i + 1 :]:
+            assert np.linalg.norm(one - other) > 90
+    dense = rgb[[m["title"] for m in data["methods"]].index("Dense")]
+    assert dense.max() < 200  # far from white
 
 
 # ---- the command ---------------------------------------------------------------------
@@ -372,7 +480,7 @@ def report(*arguments):
     return CliRunner().invoke(app, ["report", *map(str, arguments)])
 
 
-def test_the_command_writes_the_page_of_a_store(no_plotly, tmp_path):
+def test_the_command_writes_the_page_of_a_store(tmp_path):
     with Store(tmp_path / "runs.sqlite") as store:
         for done in small(seeds=1):
             store.add([done.run, dataclasses.replace(done.run, seed=7)])
@@ -387,7 +495,7 @@ def test_the_command_writes_the_page_of_a_store(no_plotly, tmp_path):
     assert (tmp_path / "p.html").exists()
 
 
-def test_the_page_has_the_tables_of_reduced_runs(no_plotly, tmp_path):
+def test_the_page_has_the_tables_of_reduced_runs(tmp_path):
     runs = campaign(("madelon",), ("set", "dense"), (100,), (1,), seeds=2, epochs=60)
     runs += campaign(("madelon",), ("set", "ctre_sim"), (100,), (1,), 1, epochs=7)
     with Store(tmp_path / "runs.sqlite") as store:
@@ -418,195 +526,6 @@ def test_the_command_says_that_there_are_no_runs(tmp_path):
     answer = report("--out", tmp_path)
     assert answer.exit_code == 1 and "has finished yet: 1 wait" in answer.output
     assert not (tmp_path / "report.html").exists()
-
-
-# ---- in a browser --------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with Chromium(find_chromium(), tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "report.html"
-    write_results_page(
-        path, campaign(seeds=3, epochs=150), tables(), missing=["table 8"]
-    )
-    return path.as_uri()
-
-
-HEADINGS = "#table-main thead th:nth-child({})"
-COLUMN = (
-    "[...document.querySelectorAll('#table-main tbody tr')]"
-    ".map(row => row.cells[{}].textContent)"
-)
-CHART = "document.querySelector('#curve-chart {}')"
-HOVERED = (
-    "[...document.querySelectorAll('#curve-chart .hoverlayer text')]"
-    ".map(line => line.textContent).filter(text => text)"
-)
-
-
-def open_page(browser, address, **window):
-    browser.events.clear()
-    browser.open(address, **window)
-    browser.wait_for(CHART.format(".legend"))
-
-
-def pick(browser, name, number):
-    browser.evaluate(
-        f"(() => {{ const s = document.getElementById('pick-{name}');"
-        f"s.selectedIndex = {number}; s.dispatchEvent(new Event('change')); }})()"
-    )
-
-
-def hover_lines(browser):
-    """What the box at the pointer says, line by line."""
-    browser.evaluate(CHART.format("").replace(" ')", "')") + ".scrollIntoView()")
-    x, y, width, height = browser.evaluate(
-        f"(r => [r.x, r.y, r.width, r.height])"
-        f"({CHART.format('.nsewdrag')}.getBoundingClientRect())"
-    )
-    # Plotly looks at the pointer now and then: it may miss a single move.
-    for step in range(100):
-        browser.move(x + width / 2 + step % 2, y + height / 2)
-        time.sleep(0.05)
-        if lines := browser.evaluate(HOVERED):
-            return lines
-    raise AssertionError("no text appeared")
-
-
-def complaints(browser):
-    """What went to the console, and every address but the page's own."""
-    said = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
-    return [event for event in browser.events if event[0] in said] + [
-        parameters["request"]["url"]
-        for name, parameters in browser.events
-        if name == "Network.requestWillBeSent"
-        and parameters["type"] != "Document"
-        and not parameters["request"]["url"].startswith(("data:", "blob:"))
-    ]
-
-
-def test_a_click_or_a_key_sorts_a_table_by_its_numbers(browser, address):
-    open_page(browser, address)
-    browser.click(HEADINGS.format(4) + " button")
-    ours = ["100.0 ± 0.0", "82.4 ± 0.9", "55.0 ± 2.6", "–"]
-    assert browser.evaluate(COLUMN.format(3)) == ours
-    heading = f"document.querySelector('{HEADINGS.format(4)}')"
-    assert browser.evaluate(f"{heading}.getAttribute('aria-sort')") == "descending"
-    browser.evaluate(f"{heading}.querySelector('button').focus()")
-    browser.press("Enter", 13)
-    assert browser.evaluate(COLUMN.format(3)) == [*ours[2::-1], "–"]
-    assert browser.evaluate(f"{heading}.getAttribute('aria-sort')") == "ascending"
-    browser.click(HEADINGS.format(2) + " button")
-    assert browser.evaluate(COLUMN.format(1)) == ["20,000", "1000", "1000", "100"]
-    assert browser.evaluate("document.querySelectorAll('[aria-sort]').length") == 1
-    browser.click(HEADINGS.format(1) + " button")
-    names = ["CTRE_seq", "CTRE_sim", "RigL", "SET"]
-    assert browser.evaluate(COLUMN.format(0)) == names
-    assert complaints(browser) == []
-
-
-def test_curves_tell_their_values_to_the_pointer(browser, address):
-    open_page(browser, address)
-    lines = hover_lines(browser)
-    lines = "\n".join(lines)
-    assert re.search(r"^epoch \d+$", lines, re.MULTILINE)
-    shown = r"^CTRE_sim ?: \d\d\.\d % \(\d\d\.\d % to \d\d\.\d %\)$"
-    assert re.search(shown, lines, re.MULTILINE)
-    assert "Dense" in lines
-    pick(browser, "data", 1)
-    pick(browser, "x", 2)
-    pick(browser, "y", 2)
-    browser.wait_for(CHART.format(".xtitle") + ".textContent.startsWith('multiply')")
-    assert "MNIST" in browser.evaluate("document.getElementById('inputs').innerText")
-    assert browser.evaluate("document.querySelectorAll('#panels canvas').length") == 5
-    assert complaints(browser) == []
-
-
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1400, 390])
-def test_no_window_has_to_be_scrolled_sideways(browser, address, width, dark):
-    open_page(browser, address, width=width, dark=dark)
-    assert browser.evaluate("document.documentElement.scrollWidth") <= width
-    shade = browser.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (int(re.search(r"\d+", shade)[0]) < 128) is dark
-    assert complaints(browser) == []
-
-
-def test_receipts_are_filtered_and_open(browser, address):
-    open_page(browser, address)
-    assert browser.evaluate("document.getElementById('run-count').textContent") == (
-        "72 of 72 shown"
-    )
-    browser.evaluate(
-        "(() => { const f = document.getElementById('run-filter');"
-        "f.value = 'mnist set seed 1'; f.dispatchEvent(new Event('input')); })()"
-    )
-    browser.wait_for("document.querySelectorAll('#run-list details').length === 2")
-    browser.click("#run-list summary")
-    browser.wait_for("document.querySelector('#run-list .receipt')")
-    text = browser.evaluate("document.querySelector('#run-list .receipt').innerText")
-    assert "dense twin" in text and "x86_64_v4" in text and "masked, 150 epochs" in text
-    assert complaints(browser) == []
-
-
-def test_the_receipt_of_a_baseline_has_no_network(browser, tmp_path):
-    path = tmp_path / "baselines.html"
-    write_results_page(path, beside_baselines(1))
-    open_page(browser, path.as_uri())
-    listed = browser.evaluate("document.getElementById('run-list').innerText")
-    assert listed.count("connections") == 2 and "n 0" not in listed
-    browser.evaluate(
-        "(() => { const f = document.getElementById('run-filter');"
-        "f.value = 'random forest'; f.dispatchEvent(new Event('input')); })()"
-    )
-    browser.wait_for("document.querySelectorAll('#run-list details').length === 1")
-    browser.click("#run-list summary")
-    browser.wait_for("document.querySelector('#run-list .receipt')")
-    text = browser.evaluate("document.querySelector('#run-list .receipt').innerText")
-    assert "90.0 %" in text and "scikit-learn" in text
-    assert "epoch" not in text and "dense twin" not in text
-    assert complaints(browser) == []
-
-
-AXIS = "document.getElementById('curve-chart')._fullLayout.yaxis.range"
-
-
-@pytest.mark.parametrize("score", [0.5, 1.0])
-def test_curves_that_do_not_move_keep_a_narrow_axis(browser, tmp_path, score):
-    (run,) = campaign(("madelon",), ("set",), (100,), seeds=1, epochs=4)
-    steady = {**run.curves, "test_score": np.full(4, score)}
-    path = tmp_path / "steady.html"
-    write_results_page(path, [dataclasses.replace(run, curves=steady)])
-    open_page_of_one(browser, path.as_uri())
-    low, high = browser.evaluate(AXIS)
-    assert score - 0.1 < low < score < high < score + 0.1
-    assert high < 1.01
-
-
-def test_quantities_have_no_axis_in_per_cent(browser, tmp_path):
-    results = [of_score(own_run(seed=k), -0.1, task="regression") for k in range(2)]
-    path = tmp_path / "r2.html"
-    write_results_page(path, results)
-    open_page_of_one(browser, path.as_uri())
-    assert "test R²" in browser.evaluate(CHART.format(".ytitle") + ".textContent")
-    ticks = browser.evaluate(CHART.format(".yaxislayer-above") + ".textContent")
-    assert "%" not in ticks
-    runs = browser.evaluate("document.getElementById('run-list').innerText")
-    assert "R² -0.100" in runs and "%" not in runs
-    assert complaints(browser) == []
-
-
-def open_page_of_one(browser, address):
-    """A single line has no legend to wait for."""
-    browser.events.clear()
-    browser.open(address)
-    browser.wait_for(CHART.format(".scatterlayer .trace"))
 
 
 def test_the_page_says_whose_scores_are_those_of_the_last_epoch():

@@ -180,6 +180,38 @@ def not_surely_worse(found: Sequence[Standing]) -> list[str]:
     ]
 
 
+def verdict(found: Sequence[Standing], task: str = "classification") -> str:
+    """Say in a sentence which method is best, and how surely."""
+    best = found[0]
+    is_share = task == "classification"
+    score = f"{100 * best.mean:.1f} % right" if is_share else f"R² {best.mean:.3f}"
+    names = [method_name(one.method) for one in found]
+    equal = [method_name(one.method) for one in found if one.mean == best.mean]
+    seeds = "1 seed" if best.seeds == 1 else f"{best.seeds} seeds"
+    if len(found) == 1:
+        return f"{names[0]}: {score}"
+    if len(equal) > 1:
+        return f"{_listed(equal)} are equally good: {score}"
+    close = [method_name(method) for method in not_surely_worse(found)]
+    if len(close) == len(found) - 1:
+        return f"{names[0]} is best: {score}, not significant with {seeds}"
+    if close:
+        return f"{names[0]} is best: {score}; {_listed(close)} may be as good"
+    return f"{names[0]} is best: {score}, significantly with {seeds}"
+
+
+def _listed(names: Sequence[str], most: int = 3) -> str:
+    """Return names as a sentence has them.
+
+    >>> _listed(["a", "b"]), _listed(list("abcde"))
+    ('a and b', 'a, b and 3 others')
+    """
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} others"]
+    first, last = names[:-1], names[-1]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def seeds_needed(n_rivals: int, level: float = LEVEL) -> int:
     """Return how many seeds a test against `n_rivals` needs to find anything.
 
@@ -226,8 +258,8 @@ def comparison_table(
         name,
         f"Methods on {data_name(data)}",
         (
-            *("method", score, "seeds", "behind the best", "p, Holm"),
-            *("connections", "density %", "seconds a run"),
+            *("method", score, "seeds", "behind the best", "p"),
+            *("connections", "density %", "seconds per run"),
         ),
         rows,
         f"Test {score.split()[0]}, mean ± population standard deviation over seeds. "
@@ -235,7 +267,8 @@ def comparison_table(
         "a t interval of 95 %. p: Wilcoxon's signed-rank test against the best, "
         "Holm-corrected; the best was chosen by these very runs. "
         f"{_power(found)}{_settings(results)}",
-        digits_of={score: 1 if is_share else 3, "p, Holm": 4, "density %": 2},
+        digits_of={score: 1 if is_share else 3, "p": 4, "density %": 2},
+        grouped=frozenset({"connections"}),
     )
     return with_best_bold(table, [score])
 
@@ -294,6 +327,8 @@ def _settings(results: Sequence[Result]) -> str:
         return ""
     layers = {2: "two", 3: "three"}[n_hidden_layers(runs[0].profile)]
     words = [f"{runs[0].hidden} neurons in each of {layers} hidden layers"]
-    words += [f"ε = {epsilon:g}" for epsilon in {run.epsilon for run in runs} - {None}]
+    words += [
+        f"epsilon = {epsilon:g}" for epsilon in {run.epsilon for run in runs} - {None}
+    ]
     words += [f"{runs[0].epochs} epochs"] if runs[0].epochs else []
     return f"{', '.join(words)}; connections: of all networks of a model."

@@ -90,7 +90,7 @@ class Outcome:
     density: Annotated[
         float, Column("density %", "{:.3g}".format, unit=100, worded=True)
     ]
-    seconds: Annotated[float, Column("seconds a run", _seconds, worded=True)]
+    seconds: Annotated[float, Column("seconds per run", _seconds, worded=True)]
     curves: Mapping[str, np.ndarray]
     receipt: Mapping[str, Any] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)

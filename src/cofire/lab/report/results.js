@@ -1,6 +1,4 @@
-"use strict";
 const byId = id => document.getElementById(id);
-const page = JSON.parse(byId("data").textContent);
 const isDark = matchMedia("(prefers-color-scheme: dark)");
 const isPrinting = () => "printing" in document.documentElement.dataset;
 const theme = () => isDark.matches && !isPrinting() ? "dark" : "light";
@@ -12,27 +10,10 @@ const percent = v => (100 * v).toFixed(1) + " %";
 const isShare = task => task !== "regression";
 const scoreText = (v, task) => isShare(task) ? percent(v) : v.toFixed(3);
 const scoreName = task => isShare(task) ? "accuracy" : "R²";
-/* What plotly draws may hold markup. */
-const plain = text => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const debounced = (act, wait = 120) => {
   let timer;
   return () => { clearTimeout(timer); timer = setTimeout(act, wait); };
 };
-
-function make(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const name in attributes) element.setAttribute(name, attributes[name]);
-  element.append(...children);
-  return element;
-}
-
-function draw(tag, attributes, parent, text) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const name in attributes) element.setAttribute(name, attributes[name]);
-  if (text !== undefined) element.textContent = text;
-  parent.append(element);
-  return element;
-}
 
 /* ---- tables: a click on a heading sorts, what is missing stays last ------------------- */
 
@@ -61,8 +42,23 @@ document.addEventListener("click", event => {
   if (heading) sortTable(heading);
 });
 
+/* Tables say that they scroll: by an arrow where more is to the side, below they fade. */
+function markScrolling(scroller) {
+  const inner = scroller.firstElementChild, hidden = inner.scrollWidth - inner.clientWidth;
+  scroller.classList.toggle("more-right", inner.scrollLeft < hidden - 2);
+  scroller.classList.toggle("more-left", inner.scrollLeft > 2);
+  const below = inner.scrollHeight - inner.clientHeight - inner.scrollTop;
+  scroller.classList.toggle("more-below", below > 2);
+}
+const markAll = () => document.querySelectorAll(".scroller").forEach(markScrolling);
+document.addEventListener("scroll", event => {
+  const scroller = event.target.parentElement?.closest?.(".scroller");
+  if (scroller) markScrolling(scroller);
+}, true);
+document.addEventListener("toggle", markAll, true);
+
 /* "mnist seed 1" is two things to look for, and 1 is not to be found in 100. */
-const words = text => (text.toLowerCase().match(/(?:seed|split|n|ε)\s+[\d.]+(?!\S)|\S+/g) || [])
+const words = text => (text.toLowerCase().match(/(?:seed|split|neurons|epsilon)\s+[\d.]+(?!\S)|\S+/g) || [])
   .map(word => word.replace(/\s+/, " "));
 const hasAll = (text, wanted) => wanted.every(word => /^\d| /.test(word)
   ? ` ${text} `.includes(` ${word} `) : text.includes(word));
@@ -76,7 +72,7 @@ function filterCells() {
   const left = rows.filter(row => !row.hidden).length;
   byId("cell-count").textContent = wanted.length ? `${left} of ${rows.length}` : "";
 }
-byId("cell-filter").addEventListener("input", debounced(filterCells));
+if (byId("cell-filter")) byId("cell-filter").addEventListener("input", debounced(filterCells));
 
 /* ---- the choice of a cell ---------------------------------------------------------- */
 
@@ -95,7 +91,7 @@ const chosenCells = () => page.cells.filter(cell => fits(cell, parts.length))
 function fillChoices() {
   parts.forEach((part, i) => {
     const found = new Set(page.cells.filter(cell => fits(cell, i)).map(cell => cell[part]));
-    /* A choice of ε is one of those that sparse networks have; some have a density. */
+    /* A choice of epsilon is one of those that sparse networks have; some have a density. */
     const isWithout = !page.cells.some(cell => fits(cell, i) && cell[part] === null && !isDense(cell));
     if (found.size > 1 && isWithout) found.delete(null);
     const values = [...found];  // in the order of the cells, which is that of the paper
@@ -108,7 +104,8 @@ function fillChoices() {
       return option;
     }));
     select.onchange = () => { picked[part] = values[select.value]; fillChoices(); redraw(); };
-    if (part === "rows") select.parentNode.hidden = values.length < 2;
+    /* There is no choice between one thing. */
+    select.parentNode.hidden = values.length < 2;
   });
 }
 
@@ -119,34 +116,9 @@ const across = {epoch: "epoch", seconds: "seconds of training and rewiring",
 const upwards = {selected: score => `test ${score}, best validated epoch so far`,
   test: score => `test ${score}`, loss: () => "test loss"};
 
-const decades = [-4, -3, -2, -1, 0, 1, 2, 3].flatMap(power => [1, 2, 5].map(step =>
-  Number(`${step}e${power}`)));
-
 function spansDecades(cells, x) {
   const ends = cells.map(cell => cell.x[x].at(-1)).filter(end => end > 0);
   return x !== "epoch" && Math.max(...ends) > 8 * Math.min(...ends);
-}
-
-function curveTraces(cells, x, y, hasBands, isUnified) {
-  const bands = [], lines = [];
-  for (const cell of cells) {
-    const [mean, low, high] = cell.y[y], at = cell.x[x], ink = colour(cell);
-    const name = plain(title(cell));
-    const text = v => v === null ? "–" : y === "loss" ? Number(v).toPrecision(3) : scoreText(v, cell.task);
-    const shared = {legendgroup: name, type: "scatter", mode: "lines"};
-    if (hasBands && cell.seeds > 1) bands.push({...shared,
-      x: at.concat(at.slice().reverse()), y: high.concat(low.slice().reverse()),
-      fill: "toself", fillcolor: ink + "22", line: {width: 0}, hoverinfo: "skip",
-      showlegend: false});
-    lines.push({...shared, x: at, y: mean, name,
-      line: {color: ink, width: 2, dash: page.methods[cell.method].dash},
-      customdata: mean.map((v, i) => [text(v),
-        cell.seeds > 1 ? ` (${text(low[i])} to ${text(high[i])})` : "", cell.x.epoch[i]]),
-      hovertemplate: "%{customdata[0]}%{customdata[1]}" +
-        (isUnified ? "" : ", epoch %{customdata[2]}") +
-        (x === "epoch" ? "" : "<br>%{x:.3s}") + "<extra>%{fullData.name}</extra>"});
-  }
-  return bands.concat(lines);
 }
 
 /* Values that hardly differ: as they are, they would get an axis from -50 % to 150 %. */
@@ -154,71 +126,44 @@ function steadyRange(values, isScore) {
   const low = Math.min(...values), high = Math.max(...values);
   const size = Math.max(Math.abs(low), Math.abs(high));
   const half = isScore ? .05 : .05 * size || 1, middle = (low + high) / 2;
-  if (!values.length || high - low >= .4 * half) return {};
+  if (!values.length || high - low >= .4 * half) return null;
   const [bottom, top] = isScore ? [-.005, 1.005] : [-Infinity, Infinity];
-  return {range: [Math.max(middle - half, bottom), Math.min(middle + half, top)]};
+  return [Math.max(middle - half, bottom), Math.min(middle + half, top)];
 }
+
+const hiddenLines = new Set();
 
 function drawCurves() {
   const box = byId("curve-chart"), x = byId("pick-x").value, y = byId("pick-y").value;
   const cells = chosenCells().filter(cell => cell.x && cell.x[x] && cell.y[y]);
-  const isNarrow = box.clientWidth < 700 && !isPrinting(), key = JSON.stringify([picked, x, y]);
   if (box.dataset.scale !== x + picked.data + picked.hidden) {
     box.dataset.scale = x + picked.data + picked.hidden;
     byId("pick-log").checked = spansDecades(cells, x);
   }
-  const isLog = byId("pick-log").checked;
-  /* All methods at once under the pointer, where their list would not hide the lines. */
-  const isUnified = x === "epoch" && !isNarrow && cells.length <= 8;
-  const names = 29 * Math.ceil(cells.length / 2);  // height of the legend below
-  box.style.height = isNarrow ? `${370 + names}px` : "";
-  const axis = {gridcolor: css("--line"), linecolor: css("--probe"), zeroline: false,
-    automargin: true, tickfont: {color: css("--soft")}};
   const all = cells.flatMap(cell => cell.y[y].flat()).filter(v => v !== null);
   const task = cells.length ? cells[0].task : "", isScore = y !== "loss" && isShare(task);
-  const logLoss = y === "loss" && Math.min(...all) > 0 &&
-    Math.max(...all) > 20 * Math.min(...all);
-  const layout = {
-    uirevision: key, paper_bgcolor: css("--card"), plot_bgcolor: css("--card"),
-    font: {family: "system-ui, -apple-system, Segoe UI, Roboto, sans-serif", size: 12,
-      color: css("--ink")},
-    margin: {l: 8, r: 8, t: isNarrow ? 10 : 30, b: isNarrow ? 60 + names : 8}, height: box.clientHeight,
-    ...(isPrinting() ? {width: 680} : {autosize: true}),  // what paper has room for
-    dragmode: isNarrow ? false : "zoom",
-    hovermode: isUnified ? "x unified" : "closest",
-    hoverlabel: {bgcolor: css("--card"), bordercolor: css("--probe"), namelength: -1,
-      font: {color: css("--ink"), size: 12}},
-    modebar: {bgcolor: "rgba(0,0,0,0)", color: css("--probe"), activecolor: css("--mark")},
-    legend: isNarrow ? {orientation: "h", y: -0.2, yanchor: "top", x: 0, maxheight: 1}
-      : {x: 1.01, y: 1, tracegroupgap: 0},
-    xaxis: {...axis, type: isLog ? "log" : "linear", exponentformat: "SI",
-      title: {text: across[x], font: {color: css("--soft")}},
-      spikecolor: css("--faint"), spikethickness: 1, spikedash: "solid", showspikes: false,
-      unifiedhovertitle: {text: "epoch %{x}"}, ...(isLog ? {dtick: 1} : {})},
-    yaxis: {...axis, type: logLoss ? "log" : "linear",
-      ...(logLoss ? {tickvals: decades, ticktext: decades.map(String)} : {}),
-      tickformat: !isScore ? "" : Math.max(...all) - Math.min(...all) < .08 ? ".1%" : ".0%",
-      ...steadyRange(all, isScore),
-      title: {text: isNarrow ? "" : upwards[y](scoreName(task)), font: {color: css("--soft")}}},
-    annotations: cells.length ? [] : [{text: "nothing was recorded for this choice",
-      showarrow: false, xref: "paper", yref: "paper", x: .5, y: .5}],
-  };
-  Plotly.react(box, curveTraces(cells, x, y, byId("pick-bands").checked, isUnified), layout, {
-    displaylogo: false, responsive: true, displayModeBar: isNarrow ? false : "hover",
-    modeBarButtons: [["toImage"], ["zoom2d", "pan2d", "resetScale2d"]]});
+  const digits = isScore && Math.max(...all) - Math.min(...all) < .08 ? 1 : 0;
+  const text = (v, cell) => v === null ? "–" : y === "loss" ? Number(v).toPrecision(3) : scoreText(v, cell.task);
+  const hasBands = byId("pick-bands").checked;
+  lineChart(box, {
+    lines: cells.map(cell => {
+      const [mean, low, high] = cell.y[y], spread = cell.seeds > 1;
+      return {name: title(cell), chip: `m${cell.method}`, colour: colour(cell),
+        dash: page.methods[cell.method].dash, x: cell.x[x], y: mean,
+        ...(hasBands && spread ? {low, high} : {}),
+        tips: mean.map((v, i) => text(v, cell) + (spread ? ` (${text(low[i], cell)} to ${text(high[i], cell)})` : "") +
+          (x === "epoch" ? "" : `, epoch ${cell.x.epoch[i]}`))};
+    }),
+    xTitle: across[x], yTitle: upwards[y](scoreName(task)), logX: byId("pick-log").checked,
+    logY: y === "loss" && Math.min(...all) > 0 && Math.max(...all) > 20 * Math.min(...all),
+    tickY: isScore ? v => `${(100 * v).toFixed(digits)} %` : shortTick,
+    range: steadyRange(all, isScore), hidden: hiddenLines,
+    width: isPrinting() ? 680 : Math.max(280, box.clientWidth),  // what paper has room for
+    empty: "nothing was recorded for this choice"});
 }
+byId("curve-chart").addEventListener("legend", drawCurves);
 
 /* ---- connections of the inputs ------------------------------------------------------- */
-
-function tip(event, text) {
-  const box = byId("tip");
-  box.style.opacity = text ? 1 : 0;
-  if (!text) return;
-  box.textContent = text;
-  const left = event.clientX + 14 + box.offsetWidth > innerWidth
-    ? event.clientX - 14 - box.offsetWidth : event.clientX + 14;
-  box.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, event.clientY - 44)}px)`;
-}
 
 function hover(element, describe) {
   element.addEventListener("pointermove", event => {
@@ -301,7 +246,7 @@ function usefulShare({counts}) {
 
 function inputsText({n, connected, fullest_tenth: tenth, counts}) {
   if (page.useful[picked.data] && counts.length === n) return usefulShare({counts});
-  return `${whole(Math.round(connected))} of ${whole(n)} inputs connected; the fullest tenth has ${percent(tenth)}.`;
+  return `${whole(Math.round(connected))} of ${whole(n)} inputs connected; the tenth with most has ${percent(tenth)}.`;
 }
 
 function drawScale(most, isClipped) {
@@ -323,8 +268,8 @@ function drawInputs() {
     : page.useful[picked.data] ? "Connections of each input at the chosen epoch. Coloured: inputs that carry the class; grey: noise. No method was told which are which."
     : "Connections of each input at the chosen epoch" + (cells[0].inputs.numbers
       ? `: of ${whole(cells[0].inputs.n)} the ${whole(cells[0].inputs.counts.length)} with most.` : ".");
-  const amount = picked.epsilon === null ? "" : `ε\u00a0${picked.epsilon}, `;
-  const setting = `${picked.data}, n\u00a0${picked.hidden}, ${amount}${picked.profile}`;
+  const amount = picked.epsilon === null ? "" : `, epsilon\u00a0${picked.epsilon}`;
+  const setting = `${picked.data}, ${picked.hidden}\u00a0neurons per layer${amount}`;
   byId("inputs-note").textContent = cells.length
     ? `${note} Mean of the seeds, the same scale for all; ${setting}, as chosen above.` : note;
   byId("order-label").hidden = isImage || !cells.length;
@@ -345,9 +290,9 @@ function drawInputs() {
 const runs = page.runs.rows.map(row => {
   const run = Object.fromEntries(page.runs.fields.map((name, i) => [name, row[i]]));
   for (const name of page.runs.named) run[name] = page.runs.texts[run[name]];
-  const width = run.epsilon === null ? "" : ` ε ${run.epsilon}`;
+  const width = run.epsilon === null ? "" : ` epsilon ${run.epsilon}`;
   run.isNetwork = run.connections > 0;  // and no model of scikit-learn
-  run.which = `${run.isNetwork ? `n ${run.hidden}${width} ` : ""}seed ${run.seed}`;
+  run.which = `${run.isNetwork ? `neurons ${run.hidden}${width} ` : ""}seed ${run.seed}`;
   run.setting = run.profile + (run.epochs ? `, ${run.epochs} epochs` : "");
   run.title = page.methods[run.method].title;
   run.found = [run.data, run.title, run.which, run.setting.replace(",", ""), run.options, run.cofire,
@@ -368,7 +313,7 @@ function twin(run) {
   const line = (name, own, dense) => make("tr", {}, make("th", {scope: "row"}, name),
     ...[shortNumber(own), shortNumber(dense), own && dense ? (dense / own).toFixed(1) + " ×" : "–"]
       .map(text => make("td", {class: "n"}, text)));
-  const head = ["", "this network", "dense twin", "less"].map((text, i) =>
+  const head = ["", "this network", "dense network", "times less"].map((text, i) =>
     make("td", {class: i ? "n" : ""}, text));
   return make("div", {class: "wide"}, make("table", {}, make("tbody", {}, make("tr", {}, ...head),
     line("connections", run.connections, run.dense_connections),
@@ -402,7 +347,7 @@ function listRuns() {
     const details = make("details", {}, make("summary", {},
       make("span", {class: "which"}, chip, run.title), make("span", {class: "which"}, run.data),
       make("span", {class: "which"}, run.which), make("small", {class: "which"}, run.setting),
-      make("small", {class: "costs"}, 
+      make("small", {class: "costs"},
         (run.isNetwork ? `${whole(run.connections)} connections, ` : "") + seconds(run.seconds)),
       make("b", {}, `${isShare(run.task) ? "" : "R² "}${scoreText(run.score, run.task)}`)));
     details.addEventListener("toggle", () => openReceipt(details, run), {once: true});
@@ -418,14 +363,14 @@ byId("run-more").addEventListener("click", () => { shown += 200; listRuns(); });
 
 /* ---- all together -------------------------------------------------------------------- */
 
-function redraw() { drawCurves(); drawInputs(); }
+function redraw() { drawCurves(); drawInputs(); markAll(); }
 for (const id of ["pick-x", "pick-y", "pick-log", "pick-bands"])
   byId(id).addEventListener("change", drawCurves);
 byId("pick-order").addEventListener("change", drawInputs);
 isDark.addEventListener("change", redraw);
 addEventListener("beforeprint", () => {
   document.documentElement.dataset.printing = "";
-  document.querySelectorAll(".given").forEach(details => { details.open = true; });
+  document.querySelectorAll("details.given").forEach(details => { details.open = true; });
   redraw();
 });
 addEventListener("afterprint", () => { delete document.documentElement.dataset.printing; redraw(); });

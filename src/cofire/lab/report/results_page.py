@@ -1,10 +1,13 @@
-"""The page of `cofire report`: one self-contained HTML file, light and dark."""
+"""The page of `cofire report` and `cofire compare`: one HTML file, light and dark."""
 
+import base64
 import colorsys
 import json
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +33,35 @@ from cofire.lab.report.results_summary import (
     lead,
     missing_list,
     rows_text,
+    verdict,
 )
 from cofire.lab.report.results_tables import given_table
 from cofire.lab.table import Table
 from cofire.persistence.atomic import write_atomically
 
 _FOLDER = Path(__file__).parent
+MOST_PLAIN = 400_000
+"""Characters of data that are not compressed."""
+_BEST = (
+    "<h3>Best of each data set</h3>"
+    '<p class="note">A row has what can be compared: the same rows and target, as many '
+    "epochs, the same profile. Of these, the sparse network with the highest mean over "
+    "seeds, if it has at least half as many seeds as the others. Mean ± standard "
+    "deviation. Models of scikit-learn had the same test rows.</p>"
+)
+_MARKS = {
+    **{"Summary": "summary", "Tables": "tables", "All settings": "cells"},
+    **{"Curves": "curves", "Inputs": "inputs", "Runs": "receipts"},
+}
+_CELLS = (
+    '<p class="note">Runs that differ only in their seed are one row: test scores as '
+    "mean ± standard deviation over seeds, all else as means. epsilon says how many "
+    "connections a layer has: epsilon times its inputs and outputs. A click on a "
+    "heading sorts.</p>"
+    '<p class="tools"><label>Filter <input type="search" id="cell-filter" '
+    'placeholder="e.g. mnist ctre 1000" autocomplete="off"></label> '
+    '<output id="cell-count"></output></p>'
+)
 
 
 def write_results_page(
@@ -45,12 +71,17 @@ def write_results_page(
     *,
     title: str = "Results of cofire",
     missing: Sequence[str] = (),
+    headline: str = "",
+    command: str = "cofire report",
 ) -> None:
     """Write results and tables as a page that needs no network.
 
-    missing: lines about what has not been run yet.
+    missing: lines about what has not been run yet. headline: the verdict, if the page
+    compares methods on one data set and the first table is the comparison; without it,
+    the page finds one. command: what writes the page again.
     """
-    page = results_page(results, tables, title=title, missing=missing)
+    about = {"title": title, "headline": headline, "command": command}
+    page = results_page(results, tables, missing=missing, **about)
     write_atomically(path, page.encode())
 
 
@@ -60,89 +91,98 @@ def results_page(
     *,
     title: str = "Results of cofire",
     missing: Sequence[str] = (),
+    headline: str = "",
+    command: str = "cofire report",
 ) -> str:
     """Return the page as text."""
-    plotly = _plotly()
     cells = dict(sorted(by_cell(results).items(), key=lambda item: _order(item[0])))
     names = in_order(sorted({cell.method for cell in cells}))
     methods = {name: i for i, name in enumerate(names)}
     looks = [_method(name) for name in names]
+    given = _given(list(tables), methods, is_comparison=bool(headline))
+    about = facts(results, cells) + missing_list(missing)
+    if headline:
+        summary, sections = given + about, {}
+    else:
+        best = best_table(cells, methods)
+        summary = about + (f"{_BEST}{best}" if best else "")
+        sections = {"Tables": given} if given else {}
+        sections["All settings"] = _CELLS + cell_table(cells, methods)
     parts = {
         "title": escape(title),
+        "headline": escape(headline or verdict(cells)),
         "lead": escape(lead(cells)),
-        "facts": facts(results, cells),
-        "missing": missing_list(missing),
-        "best": best_table(cells, methods),
-        "tables": _given(list(tables), methods),
-        "cells": cell_table(cells, methods),
-        "n_cells": f"{len(cells):,}",
+        "summary": summary,
+        "sections": "".join(starmap(_section, sections.items())),
+        "links": _links(sections),
         "version": escape(cofire.__version__),
+        "command": escape(command),
         "colours": _colour_rules(looks),
         "style": _read("results.css"),
+        "chart": _read("results_chart.js"),
         "script": _read("results.js"),
-        "plotly": plotly,
-        "data": _script_json(
-            {
-                "methods": looks,
-                "cells": [
-                    _drawn(cell, own, methods)
-                    for cell, own in cells.items()
-                    if cell.method not in BASELINES
-                ],
-                "useful": _useful({cell.data for cell in cells}),
-                "runs": receipts(
-                    sorted(results, key=_run_order),
-                    methods,
-                    data_titles(result.run for result in results),
-                ),
-            }
+    }
+    data = {
+        "methods": looks,
+        "cells": [
+            _drawn(cell, own, methods)
+            for cell, own in cells.items()
+            if cell.method not in BASELINES
+        ],
+        "useful": _useful({cell.data for cell in cells}),
+        "runs": receipts(
+            sorted(results, key=_run_order),
+            methods,
+            data_titles(result.run for result in results),
         ),
     }
+    parts["data"] = _script_data(data)
     template = _read("results.html")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
-
-
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise ImportError(
-            "the results page is drawn with plotly, which is not installed: "
-            "pip install cofire[plot]"
-        ) from None
-    # Text inside a script must not end it.
-    script: str = re.sub("</(?=script)", r"<\\/", get_plotlyjs(), flags=re.IGNORECASE)
-    return script
 
 
 def _read(name: str) -> str:
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
-def _script_json(value: Any) -> str:
+def _script_data(value: Any) -> str:
+    """Return the element with the data, compressed if that is worth it."""
     # Inside <script> nothing is unescaped: only "</" and "<!--" could end it early.
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
+    text, kind = text.replace("<", "\\u003c"), "application/json"
+    if len(text) > MOST_PLAIN:
+        kind = "application/x-deflate"
+        text = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return f'<script id="data" type="{kind}">{text}</script>'
 
 
-def _given(tables: list[Table], methods: Mapping[str, int]) -> str:
-    if not tables:
-        return (
-            '<p class="note">None: the tables of the paper are made of the runs of '
-            "<code>cofire reproduce</code>; <code>cofire compare</code> writes one for "
-            "a file.</p>"
-        )
+def _section(title: str, content: str) -> str:
+    return f'<section id="{_MARKS[title]}"><h2>{title}</h2>{content}</section>'
+
+
+def _links(sections: Iterable[str]) -> str:
+    """Return links to the parts that the page has."""
+    titles = ["Summary", *sections, "Curves", "Inputs", "Runs"]
+    return "".join(f'<a href="#{_MARKS[title]}">{title}</a>' for title in titles)
+
+
+def _given(
+    tables: list[Table], methods: Mapping[str, int], *, is_comparison: bool
+) -> str:
+    """Return the tables; the headline of a comparison is the title of the first."""
     printed = {method_name(name): number for name, number in methods.items()}
     few = len(tables) <= 3
     return "".join(
-        given_table(table, printed, is_open=few or i == 0)
+        given_table(
+            table, printed, is_open=few or i == 0, title=not (is_comparison and i == 0)
+        )
         for i, table in enumerate(tables)
     )
 
 
 def _method(name: str) -> dict[str, str]:
     stroke = stroke_of(name)
-    dash = ",".join(f"{2 * length:g}px" for length in stroke.dashes) or "solid"
+    dash = ",".join(f"{2 * length:g}px" for length in stroke.dashes) or "none"
     colours = {"light": stroke.colour, "dark": _dark(stroke.colour)}
     return {"title": method_name(name), "dash": dash, **colours}
 
@@ -197,13 +237,13 @@ def _run_order(result: Result) -> tuple[Any, ...]:
 
 
 def _dark(colour: str) -> str:
-    """Return the colour for a dark page: the same hue; black becomes nearly white.
+    """Return the colour for a dark page: the same hue; greys stay away from white.
 
     >>> _dark("#000000"), _dark("#0072B2")
-    ('#ebebeb', '#56b3e7')
+    ('#adadad', '#48b7f5')
     """
     red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     hue, light, strength = colorsys.rgb_to_hls(red, green, blue)
-    light = 0.92 - 0.5 * light if strength == 0 else 0.5 + 0.35 * light
-    parts = colorsys.hls_to_rgb(hue, light, 0.75 * strength)
+    light = 0.68 - 0.35 * light if strength == 0 else 0.5 + 0.35 * light
+    parts = colorsys.hls_to_rgb(hue, light, 0.9 * strength)
     return "#" + "".join(f"{round(255 * part):02x}" for part in parts)

@@ -91,7 +91,7 @@ def machine_text(machine: Mapping[str, Any]) -> str:
         machine.get("platform"),
         machine.get("simd_level"),
         _with(machine, "cores", "{} cores"),
-        _with(machine, "threads", "threads a run: {}"),
+        _with(machine, "threads", "threads per run: {}"),
         _with(machine, "python", "Python {}"),
         _with(machine, "numpy", "NumPy {}"),
     ]

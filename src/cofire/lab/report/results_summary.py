@@ -8,6 +8,8 @@ from html import escape
 from statistics import fmean, pstdev
 
 from cofire.lab.experiments import Cell, Result
+from cofire.lab.experiments.compare import standings
+from cofire.lab.experiments.compare import verdict as verdict_of
 from cofire.lab.experiments.grid import (
     BASELINE_PROFILE,
     keeps_last_epoch,
@@ -28,7 +30,48 @@ from cofire.lab.report.results_tables import MISSING, Shown, sortable
 
 SCORES = {"classification": "accuracy %", "regression": "R²"}
 NOTHING = Shown(MISSING)
+NEURONS = "neurons per layer"
+SHARED = {
+    "data set": "{}",
+    NEURONS: "{} neurons per layer",
+    "epsilon": "epsilon {}",
+    "profile": "profile {}",
+    "epochs": "{}",
+    "seeds": "{} seeds",
+}
+"""Columns that are left out where all settings agree, and how that is said."""
 Show = Callable[[Cell, Sequence[Result]], Shown]
+
+
+def verdict(cells: ResultsByCell) -> str:
+    """Say in a sentence what came of the runs: the headline of the page."""
+    rows = list(_comparable(cells))
+    if not rows:
+        return "No run has finished yet" if not cells else "Models of scikit-learn"
+    data = data_name(rows[0].data)
+    if len(rows) == 1 and len({cell.method for cell in cells}) == len(cells):
+        results = [result for own in cells.values() for result in own]
+        return f"{data}: {verdict_of(standings(results), task_of_cell(results))}"
+    both = [row for row in rows if row.sparse and row.dense]
+    if len(both) > 1:
+        ahead = sum(
+            _mean_score(row.sparse[1]) >= _mean_score(row.dense[1])
+            for row in both
+            if row.sparse and row.dense
+        )
+        several = len({row.data for row in both}) < len(both)
+        n, things = len(both), "comparisons" if several else "data sets"
+        every = "both" if n == 2 else f"all {n}"
+        at = "in" if several else "on"
+        if not ahead:
+            return f"Dense is ahead of sparse {at} {every} {things}"
+        share = every if ahead == n else f"{ahead} of {n}"
+        return f"Sparse is as good as dense or better {at} {share} {things}"
+    (row, *_) = both or rows
+    candidates = [one for one in (row.sparse, row.dense, row.baseline) if one]
+    cell, own = max(candidates, key=lambda one: _mean_score(one[1]))
+    score = _score(own, "score").text
+    return f"{data_name(row.data)}: {method_name(cell.method)} is best, {score}"
 
 
 def lead(cells: ResultsByCell) -> str:
@@ -68,7 +111,7 @@ def _layers(cells: ResultsByCell) -> str:
 def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
     """Return the numbers of runs, methods and so on, the versions and the machines."""
     seeds = [len(own) for own in cells.values()] or [0]
-    hours = sum(result.seconds for result in results) / 3600
+    seconds = sum(result.seconds for result in results)
     versions = Counter(result.cofire for result in results)
     machines = Counter(machine_text(result.machine) for result in results)
     days = sorted(result.finished[:10] for result in results if result.finished)
@@ -76,9 +119,9 @@ def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
         "runs": f"{len(results):,}",
         "data sets": str(n_data_sets(result.run for result in results)),
         "methods": str(len({cell.method for cell in cells} - BASELINES.keys())),
-        "cells": f"{len(cells):,}",
-        "seeds a cell": "–".join(map(str, sorted({min(seeds), max(seeds)}))),
-        "hours of runs": f"{hours:,.1f}",
+        "settings": f"{len(cells):,}",
+        "seeds each": "–".join(map(str, sorted({min(seeds), max(seeds)}))),
+        "time of all runs": duration(seconds),
     }
     tiles = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
@@ -93,6 +136,21 @@ def facts(results: Sequence[Result], cells: ResultsByCell) -> str:
         f"<div><dt>{name}</dt><dd>{text}</dd></div>" for name, text in origins.items()
     )
     return f'<dl class="tiles">{tiles}</dl><dl class="origins">{lines}</dl>'
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that suits it.
+
+    >>> duration(0.01), duration(0.4), duration(75), duration(5400), duration(4e5)
+    ('< 0.1 s', '0.4 s', '1.2 min', '1.5 h', '111 h')
+    """
+    if seconds < 0.1:
+        return "< 0.1 s"
+    for unit, size in (("h", 3600), ("min", 60), ("s", 1)):
+        if seconds >= size or size == 1:
+            amount = seconds / size
+            return f"{amount:,.0f} {unit}" if amount >= 10 else f"{amount:.1f} {unit}"
+    raise AssertionError("unreachable")
 
 
 def _with_counts(counts: Counter[str]) -> str:
@@ -142,8 +200,8 @@ def best_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
         "best sparse": of_sparse(lambda cell, _: _method(cell, methods)),
         score: of_sparse(lambda _, own: replace(_score(own, score), strong=True)),
         "runs of": lambda row: Shown(row.conditions),
-        "n": of_sparse(lambda cell, _: _hidden(cell)),
-        "ε": of_sparse(lambda cell, _: _epsilon(cell)),
+        NEURONS: of_sparse(lambda cell, _: _hidden(cell)),
+        "epsilon": of_sparse(lambda cell, _: _epsilon(cell)),
         density.heading: of_sparse(partial(_mean, density)),
         "best dense": lambda row: _score(row.dense[1], score) if row.dense else NOTHING,
         "above dense": lambda row: _lead_of(row.sparse, row.dense),
@@ -156,6 +214,8 @@ def best_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
             "above it": lambda row: _lead_of(row.sparse, row.baseline),
         }
     rows = [[show(row) for show in columns.values()] for row in _comparable(cells)]
+    if len(rows) < 2:  # the headline says it, and the table of all settings
+        return ""
     return sortable(list(columns), rows, "Best method of each data set")
 
 
@@ -191,27 +251,33 @@ def _comparable(cells: ResultsByCell) -> Iterator[_Comparable]:
 
 
 def cell_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
-    """Return one row per cell."""
-    several = len({rows_text(cell) for cell in cells}) > 1
+    """Return one row per setting; what all have in common stands above the table."""
     score = _score_column(cells)
     columns: dict[str, Show] = {
-        "data set": lambda cell, _: Shown(data_name(cell.data)),
         "method": lambda cell, _: _method(cell, methods),
-        "n": lambda cell, _: _hidden(cell),
-        "ε": lambda cell, _: _epsilon(cell),
-        "profile": lambda cell, _: Shown(cell.profile),
-    }
-    if several:
-        columns["rows"] = lambda cell, _: Shown(rows_text(cell))
-    columns |= {
         score: lambda _, own: _score(own, score),
+        "data set": lambda cell, _: Shown(data_name(cell.data)),
+        NEURONS: lambda cell, _: _hidden(cell),
+        "epsilon": lambda cell, _: _epsilon(cell),
+        "profile": lambda cell, _: Shown(cell.profile),
+        "epochs": lambda cell, _: Shown(rows_text(cell)),
         "seeds": lambda _, own: Shown(str(len(own)), len(own)),
         **{c.heading: partial(_mean, c) for c in COLUMNS.values() if c.heading},
     }
     rows = [
         [show(cell, own) for show in columns.values()] for cell, own in cells.items()
     ]
-    return sortable(list(columns), rows, "Every cell", "tall")
+    said = []
+    for name, words in SHARED.items() if len(rows) > 1 else ():
+        at = list(columns).index(name)
+        texts = {row[at].text for row in rows}
+        if len(texts) == 1:
+            (text,) = texts
+            said += [] if text == MISSING else [words.format(text)]
+            columns.pop(name)
+            rows = [row[:at] + row[at + 1 :] for row in rows]
+    note = f'<p class="note">All: {escape(", ".join(said))}.</p>' if said else ""
+    return note + sortable(list(columns), rows, "All settings", "tall")
 
 
 def rows_text(cell: Cell) -> str:
@@ -221,7 +287,7 @@ def rows_text(cell: Cell) -> str:
 
 
 def _length(cell: Cell) -> str:
-    return f"{cell.epochs} epochs" if cell.epochs else "epochs by recipe"
+    return f"{cell.epochs} epochs" if cell.epochs else "epochs by number of rows"
 
 
 def _conditions(cell: Cell) -> str:
@@ -229,7 +295,7 @@ def _conditions(cell: Cell) -> str:
     if cell.split is not None:
         rows = f"random split {cell.split}"
     else:
-        rows = "paper's split" if cell.data in DATA_NAMES else "a split a seed"
+        rows = "paper's split" if cell.data in DATA_NAMES else "its own split per seed"
     return f"{_length(cell)}, {cell.profile}, {rows}"
 
 

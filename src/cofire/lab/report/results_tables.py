@@ -8,6 +8,7 @@ from html import escape
 from cofire.lab.table import MeanSpread, Table, Value
 
 MISSING = "\N{EN DASH}"
+LONGEST_NOTE = 240  # characters of a caption that is not folded
 _NOTHING = {"", "-", MISSING, "\N{EM DASH}", "nan"}
 
 _NUMBER = re.compile(
@@ -56,14 +57,19 @@ def sortable(
         for row in rows
     )
     return (
-        f'<div class="wide {css}" role="region" tabindex="0" '
+        f'<div class="scroller"><div class="wide {css}" role="region" tabindex="0" '
         f'aria-label="{escape(label)}"><table class="sortable">'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></div>"
     )
 
 
-def given_table(table: Table, methods: Mapping[str, int], *, is_open: bool) -> str:
-    """Return a table that can be folded; methods, by print name, have their colour."""
+def given_table(
+    table: Table, methods: Mapping[str, int], *, is_open: bool, title: bool = True
+) -> str:
+    """Return a table that can be folded; methods, by print name, have their colour.
+
+    title: whether it has one; without, it is always open.
+    """
     rows = [
         [
             Shown(text, _value(cell, text), methods.get(text), (i, j) in table.bold)
@@ -71,11 +77,23 @@ def given_table(table: Table, methods: Mapping[str, int], *, is_open: bool) -> s
         ]
         for i, row in enumerate(table.rows)
     ]
-    caption = f'<p class="note">{escape(table.caption)}</p>' if table.caption else ""
+    content = sortable(table.columns, rows, table.title) + _caption(table.caption)
+    mark = f'id="table-{escape(table.name)}"'
+    if not title:
+        return f'<div class="given" {mark}>{content}</div>'
     return (
-        f'<details class="given" id="table-{escape(table.name)}"'
-        f"{' open' if is_open else ''}><summary>{escape(table.title)}</summary>"
-        f"{caption}{sortable(table.columns, rows, table.title)}</details>"
+        f'<details class="given" {mark}{" open" if is_open else ""}>'
+        f"<summary>{escape(table.title)}</summary>{content}</details>"
+    )
+
+
+def _caption(text: str) -> str:
+    """Return what stands below a table, folded if it is long."""
+    if len(text) <= LONGEST_NOTE:
+        return f'<p class="note below">{escape(text)}</p>' if text else ""
+    return (
+        '<details class="about"><summary>How this was measured</summary>'
+        f'<p class="note">{escape(text)}</p></details>'
     )
 
 
