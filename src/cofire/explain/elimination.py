@@ -34,12 +34,33 @@ KEPT_OF_HALVES, KEPT_OF_FIFTHS = 0.5, 0.8
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Of the columns of one round."""
+    """Of the columns of one round, or of several, averaged."""
 
-    values: np.ndarray
-    """Of equal sign as the mean contribution; if positive, how much outputs depend."""
+    mean: np.ndarray
+    """Mean contribution to right outputs."""
+    square: np.ndarray
+    """Mean squared gradient: how much the outputs depend on the column."""
     positive: np.ndarray
     """Fraction of the networks in which the column helped."""
+
+    @property
+    def values(self) -> np.ndarray:
+        """How much outputs depend, if the column helped; else how much it harmed."""
+        return np.where(self.mean > 0, np.sqrt(self.square), self.mean)
+
+    def take(self, places: np.ndarray) -> "Scores":
+        """Return the scores of some of the columns."""
+        return Scores(self.mean[places], self.square[places], self.positive[places])
+
+    def averaged(self, before: "Scores | None") -> "Scores":
+        """Return the mean with the averages of the rounds before."""
+        if before is None:
+            return self
+        return Scores(
+            (self.mean + before.mean) / 2,
+            (self.square + before.square) / 2,
+            self.positive,
+        )
 
 
 @dataclass(eq=False)
@@ -108,16 +129,18 @@ class Elimination:
         left: list[np.ndarray] = []
         steady: list[np.ndarray] = []
         first: Scores | None = None
+        before: Scores | None = None
         everybody = pool
         while len(pool):
             n = _fewer(len(pool), KEPT_OF_FIFTHS, 0) if len(pool) > 5 else 0
             self.tell(f"{len(pool)} columns, {n} stay")
-            scores = self._score(pool)
+            scores = self._score(pool).averaged(before)
             first = first or scores
             order = np.argsort(-scores.values, kind="stable")
             left.append(pool[order[n:]])
             steady.append(scores.positive[order[n:]])
-            pool = np.sort(pool[order[:n]])
+            kept = np.sort(order[:n])
+            pool, before = pool[kept], scores.take(kept)
         ranked = np.concatenate(left[::-1])
         assert first is not None
         values = first.values[np.searchsorted(everybody, ranked)]
@@ -143,7 +166,7 @@ class Elimination:
             mean += share * found.mean
             square += share * found.gradient**2
             positive += found.positive / self.n_folds
-        return Scores(np.where(mean > 0, np.sqrt(square), mean), positive)
+        return Scores(mean, square, positive)
 
     def _folds(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         one_column = self.y.ndim == 1
