@@ -3,8 +3,9 @@
 1. Halve: from all columns to a base of a few strong ones.
 2. Screen: train every other column again, in small groups beside the base. A column
    that matters only together with others is found here: its partners are in the base,
-   and little noise is.
-3. Eliminate: from the base and the best of the others, a fifth per round.
+   and little noise is. Then halve and screen once more, beside a better base.
+3. Eliminate: from the base and the best of the others, a fifth per round, by scores that
+   are averaged over the rounds.
 
 A round trains networks on all folds but one and scores the columns on that one, so that
 every row scores networks that did not see it.
@@ -29,6 +30,8 @@ GROUP = 100
 MOST_GROUPS = 32
 MOST_AT_ONCE = 4096
 """Columns of one network; more are scored in several groups."""
+SCREENS = 2
+"""The second time beside a better base."""
 KEPT_OF_HALVES, KEPT_OF_FIFTHS = 0.5, 0.8
 
 
@@ -96,14 +99,19 @@ class Elimination:
         everything = np.arange(self.columns.n_all)
         pool = everything
         if len(everything) > 2 * max(n_last, BASE + GROUP):
-            base = everything
-            while len(base) > BASE:
-                base = self._best(base, _fewer(len(base), KEPT_OF_HALVES, BASE))
-            others = self._screen(base, np.setdiff1d(everything, base))
-            pool = np.union1d(base, others[: n_last - len(base)])
+            for _ in range(SCREENS):
+                base = self._halve(pool)
+                others = self._screen(base, np.setdiff1d(everything, base))
+                pool = np.union1d(base, others[: n_last - len(base)])
         return self._eliminate(pool)
 
     # ---- stages ---------------------------------------------------------------------
+
+    def _halve(self, columns: np.ndarray) -> np.ndarray:
+        while len(columns) > BASE:
+            n = _fewer(len(columns), KEPT_OF_HALVES, BASE)
+            columns = self._best(columns, n)
+        return columns
 
     def _best(self, columns: np.ndarray, n: int) -> np.ndarray:
         self.tell(f"{len(columns)} columns, the better {n} stay")
