@@ -382,7 +382,7 @@ def test_the_page_has_the_means_of_the_table(words_csv, tmp_path):
     assert last == pytest.approx(told["set"]["mean"], abs=1e-3)
     markup = page.partition('<script id="data"')[0]
     assert "sha256" not in markup and str(tmp_path) not in markup
-    again = "cofire compare words.csv --methods set dense --seeds 3"
+    again = "cofire compare words.csv --methods set --methods dense --seeds 3"
     assert f"to write it again: <code>{again}" in markup
     best = max(told, key=lambda name: told[name]["mean"])
     headline = re.search("<h1>(.*?)</h1>", markup)[1]
