@@ -10,7 +10,12 @@ from cofire import SparseMLPClassifier, SparseMLPRegressor, load
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.core.paths import path_signs, path_strengths
-from cofire.explain import class_importances, directions, feature_importances
+from cofire.explain import (
+    class_importances,
+    directions,
+    feature_importances,
+    network_importances,
+)
 
 
 def random_network(seed, sizes, output):
@@ -88,6 +93,7 @@ def test_importances_are_of_columns_not_of_inputs(mixed):
         of_columns = np.bincount(columns, of_inputs, minlength=4)
         naive += np.sqrt(of_columns) / np.sqrt(of_columns).sum()
     np.testing.assert_allclose(found, naive / len(model.networks_))
+    np.testing.assert_allclose(network_importances(model).mean(axis=0), found)
 
 
 def sums_over_network(network):

@@ -15,11 +15,13 @@ def feature_importances(model: Any) -> np.ndarray:
     the mean over the networks. The inputs of one feature (the levels of a category,
     whether it is missing) are added up before the root. Zeros if nothing is connected.
     """
-    total = np.zeros(model.n_features_in_)
-    for network in model.networks_:
-        strengths = by_feature(model, path_strengths(network).sum(axis=0))
-        total += _shares(np.sqrt(strengths))
-    return _shares(total)
+    return _shares(network_importances(model).sum(axis=0))
+
+
+def network_importances(model: Any) -> np.ndarray:
+    """Return the same for each network alone: (n_networks, n_features)."""
+    strengths = [path_strengths(network).sum(axis=0) for network in model.networks_]
+    return _shares(np.sqrt(by_feature(model, np.array(strengths))))
 
 
 def class_importances(model: Any) -> np.ndarray:

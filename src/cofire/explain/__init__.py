@@ -4,6 +4,7 @@ from cofire.estimators.importances import (
     class_importances,
     directions,
     feature_importances,
+    network_importances,
 )
 from cofire.explain.contributions import contributions
 from cofire.explain.selector import SparseFeatureSelector
@@ -14,4 +15,5 @@ __all__ = [
     "contributions",
     "directions",
     "feature_importances",
+    "network_importances",
 ]

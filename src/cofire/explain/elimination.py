@@ -4,8 +4,8 @@
 2. Screen: train every other column again, in small groups beside the base. A column
    that matters only together with others is found here: its partners are in the base,
    and little noise is. Then halve and screen once more, beside a better base.
-3. Eliminate: from the base and the best of the others, a fifth per round, by scores that
-   are averaged over the rounds.
+3. Eliminate: from the base and the best of the others, a fifth per round, by scores
+   that are averaged over the rounds.
 
 A round trains networks on all folds but one and scores the columns on that one, so that
 every row scores networks that did not see it.

@@ -6,6 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cofire.estimators.base import BaseSparseMLP
+from cofire.estimators.importances import network_importances
 from cofire.plot.display import Display, in_our_look
 from cofire.plot.look import BLUE, INK, SOFT
 from cofire.plot.models import feature_names
@@ -52,7 +54,10 @@ class ImportancesDisplay(Display):
         top: int = 15,
         ax: Any = None,
     ) -> Self:
-        """Draw `feature_importances_` of a fitted model, of any that has them."""
+        """Draw `feature_importances_` of a fitted model, of any that has them.
+
+        Of a model of ours with several networks, lines show how they differ.
+        """
         importances = getattr(model, "feature_importances_", None)
         if importances is None:
             raise AttributeError(
@@ -61,6 +66,8 @@ class ImportancesDisplay(Display):
                 "ImportancesDisplay(importances, names), for example those of "
                 "sklearn.inspection.permutation_importance"
             )
+        if isinstance(model, BaseSparseMLP):
+            importances = network_importances(model)
         if names is None:
             names = feature_names(model, np.shape(importances)[-1])
         return cls(importances, names).plot(top=top, ax=ax)
