@@ -58,7 +58,7 @@ def test_importances_of_several_networks_have_means_and_spreads():
 
 def test_importances_of_our_models_show_how_their_networks_differ():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(80, 3)), columns=list("abc"))
-    model = SparseMLPClassifier(random_state=0, max_iter=3).fit(X, X["b"] > 0)
+    model = SparseMLPClassifier(random_state=0, epsilon=1).fit(X, X["b"] > 0)
     display = ImportancesDisplay.from_estimator(model)
     assert display.importances.shape == (4, 3)
     assert bars(display.ax_) == pytest.approx(sorted(model.feature_importances_)[::-1])
