@@ -27,6 +27,11 @@ NAMES = {
     "relieff": "ReliefF",
     "correlation_filter": "correlation filter, no labels",
 }
+# Of Okabe and Ito (2008) and Tol ("muted"), in the order of NAMES.
+COLOURS = (
+    *("#6A00A8", "#AA4499", "#0072B2", "#56B4E9", "#009E73", "#E69F00"),
+    *("#D55E00", "#882255", "#888888", "#000000"),
+)
 SEEDS = 10
 
 
@@ -35,7 +40,9 @@ def percent(value):
 
 
 def markdown(header, lines):
-    rows = [header, ["---"] + ["---:"] * (len(header) - 1), *lines]
+    """A table; columns after the first are numbers, but text if ":" begins the name."""
+    marks = ["---"] + ["---" if h.startswith(":") else "---:" for h in header[1:]]
+    rows = [[h.removeprefix(":") for h in header], marks, *lines]
     return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows) + "\n"
 
 
@@ -90,7 +97,7 @@ def lost_part(means):
         line = [data, percent(means.loc[data, OURS]), NAMES[best], percent(row.max())]
         rank = int((row > means.loc[data, OURS]).sum()) + 1
         lines.append([*line, percent(gaps[data]), rank])
-    header = ["data set", "cofire", "best rival", "its accuracy", "behind by", "rank"]
+    header = ["data set", "cofire", ":best rival", "its accuracy", "behind by", "rank"]
     return (
         "## Data sets where cofire is not first\n\n"
         f"{len(lines)} of {len(means)}; accuracy in per cent, mean over k, SVM and "
@@ -163,7 +170,7 @@ def chance_part(rows):
         line = [NAMES[name], data, len(part), f"{part['selected'].mean():.1f}"]
         line += [*map(percent, discoveries(part)), f"{part['cpu_seconds'].mean():.0f}"]
         lines.append(line)
-    header = ["selector", "data", "seeds", "selected", "false, %", "power, %"]
+    header = ["selector", ":data", "seeds", "selected", "false, %", "power, %"]
     return (
         "### All that beat chance\n\nAt the defaults; cofire's nominal rate is 10 %. "
         "Redundant features count as relevant; power: found of the informative ones."
@@ -175,7 +182,11 @@ def chance_part(rows):
 
 
 def goals(scores, rows):
-    """Yield (goal, what was found, whether it is reached)."""
+    """Yield (goal, what was found, whether it is reached: None with too few seeds)."""
+
+    def verdict(values, reached):
+        return bool(reached) if len(values) >= SEEDS else None
+
     ours = rows[(rows["selector"] == OURS) & (rows["status"] == DONE)]
     of = {what: ours[ours["what"] == what] for what in ("madelon", "truth", "chance")}
     rivals = [line for line in compare(scores) if line[0] not in (OURS, OURS_TOO)]
@@ -189,39 +200,42 @@ def goals(scores, rows):
     )
     hits = of["madelon"]["informative"]
     goal = "Madelon: at least 19 of the 20 relevant features in the top 20, every seed"
-    enough = len(hits) >= SEEDS
-    yield goal, " ".join(f"{hit:g}" for hit in hits), enough and hits.min() >= 19
+    found = " ".join(f"{hit:g}" for hit in hits)
+    yield goal, found, verdict(hits, hits.min() >= 19)
     hits, traps = of["truth"]["informative"], of["truth"]["correlated"]
-    enough, seeds = len(hits) >= SEEDS, f"{len(hits)} seeds"
+    seeds = f"{len(hits)} seeds"
     goal = "synthetic truth: at least 13 informative features in the top 20 on average"
-    yield goal, f"{hits.mean():.1f}, {seeds}", enough and hits.mean() >= 13
+    yield goal, f"{hits.mean():.1f}, {seeds}", verdict(hits, hits.mean() >= 13)
     goal = "synthetic truth: at most 2 correlated irrelevant features in the top 20"
-    yield goal, f"at most {traps.max():g}, {seeds}", enough and traps.max() <= 2
+    yield goal, f"at most {traps.max():g}, {seeds}", verdict(hits, traps.max() <= 2)
     for data, part in of["chance"].groupby("data"):
-        false, enough = discoveries(part)[0], len(part) >= SEEDS
+        false = discoveries(part)[0]
         goal = f"false discoveries at a nominal 10 %, {data}: at most 15 %"
-        yield goal, f"{percent(false)} %, {len(part)} seeds", enough and false <= 0.15
+        found = f"{percent(false)} %, {len(part)} seeds"
+        yield goal, found, verdict(part, false <= 0.15)
 
 
 def goal_part(scores, rows):
-    words = {True: "**reached**", False: "missed"}
-    lines = [[*row, words[bool(reached)]] for *row, reached in goals(scores, rows)]
-    note = f"A goal with fewer than {SEEDS} seeds counts as missed.\n\n"
-    return "## Goals\n\n" + note + markdown(["goal", "found", ""], lines)
+    words = {True: "**reached**", False: "missed", None: "too few seeds"}
+    lines = [[*row, words[reached]] for *row, reached in goals(scores, rows)]
+    return "## Goals\n\n" + markdown(["goal", ":found", ":"], lines)
 
 
 # --- the figure ----------------------------------------------------------------------
 
 
-def apart(values, least):
+def apart(values, least, highest):
     """Move ascending positions apart, so that labels do not overlap.
 
-    >>> apart([0.0, 0.1, 5.0], 1.0)
-    [0.0, 1.0, 5.0]
+    >>> apart([0.0, 0.1, 5.0], 1.0, 5.0), apart([4.5, 5.0], 1.0, 5.0)
+    ([0.0, 1.0, 5.0], [4.0, 5.0])
     """
     places = []
     for value in values:
         places.append(max(value, places[-1] + least) if places else value)
+    for i in range(len(places) - 1, -1, -1):
+        places[i] = min(places[i], highest)
+        highest = places[i] - least
     return places
 
 
@@ -234,23 +248,24 @@ def figure(scores):
     common = means[shown].dropna().index
     curves = 100 * scores.loc[common].T.groupby(level=["selector", "k"]).mean().T.mean()
     ends = sorted((curves[name].iloc[-1], name) for name in shown)
-    gap = (curves[shown].max() - curves[shown].min()) / 20
+    low, high = curves[shown].min(), curves[shown].max()
     drawn = Figure(figsize=(7.0, 4.4))
     drawn.set_layout_engine("constrained")
     axis = drawn.subplots()
-    places = apart([end for end, _ in ends], gap)
+    places = apart([end for end, _ in ends], (high - low) / 18, high)
     for (end, name), place in zip(ends, places, strict=True):
-        colour = "#6A00A8" if name in (OURS, OURS_TOO) else "#666666"
+        colour = COLOURS[list(NAMES).index(name)]
         width, weight = (2.2, "bold") if name == OURS else (1.0, "normal")
         curve = curves[name]
         axis.plot(curve.index, curve, color=colour, lw=width, marker="o", ms=3)
-        line = {"arrowstyle": "-", "color": colour, "lw": 0.4}
-        where = {"xy": (100, end), "xytext": (106, place), "va": "center"}
+        line = {"arrowstyle": "-", "color": colour, "lw": 0.5, "relpos": (0, 0.5)}
+        where = {"xy": (100, end), "xytext": (110, place), "va": "center"}
         axis.annotate(
             NAMES[name], **where, arrowprops=line, color=colour, fontweight=weight
         )
-    axis.set(xlabel="features kept", xticks=[25, 50, 75, 100], xlim=(22, 155))
+    axis.set(xlabel="features kept", xticks=[25, 50, 75, 100], xlim=(22, 160))
     axis.set(ylabel="accuracy, %")
+    axis.grid(False)
     axis.spines["bottom"].set_bounds(22, 100)
     axis.set_title(f"Mean of SVM and nearest neighbours, {len(common)} data sets")
     return drawn
@@ -266,7 +281,7 @@ def main(arguments):
     head = (
         "# Feature selection\n\nMade by `benchmarks/features/report.py`; "
         f"`benchmarks/features/README.md` says how it is measured. {len(scores)} data "
-        f"sets, at most {rows['split'].max() + 1:g} splits each. Sources at commit "
+        f"sets; splits of each: at most {rows['split'].max() + 1:g}. Sources at commit "
         f"{', '.join(map(str, commits))}.\n"
     )
     parts = [head, lost_part(means_of(scores)), goal_part(scores, truth)]
