@@ -272,7 +272,7 @@ def figure(scores):
 
 
 def main(arguments):
-    if len(arguments) != 1:
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
         raise SystemExit(__doc__)
     folder = Path(arguments[0])
     rows, truth = frame(folder / "downstream.csv"), frame(folder / "truth.csv")
