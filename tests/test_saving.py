@@ -3,6 +3,7 @@ import io
 import json
 import os
 import pickle
+import stat
 import struct
 import zipfile
 from dataclasses import dataclass
@@ -385,6 +386,17 @@ def test_relative_paths_links_and_permissions(tmp_path, monkeypatch):
     assert os.stat("m.cofire").st_mode & 0o777 == 0o666 & ~umask
 
 
+@pytest.mark.parametrize("name", ["pipe", "link to a pipe"])
+def test_a_pipe_or_a_device_is_not_replaced(name, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("pipe", tmp_path / "link to a pipe")
+    with pytest.raises(OSError, match="Not a regular file") as caught:
+        fitted("plain").save(tmp_path / name)
+    assert caught.value.filename == str(tmp_path / "pipe")
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 # ---- malformed files: thousands more in tests/reliability/test_malformed_files.py ----
 
 
@@ -477,7 +489,7 @@ def test_a_file_is_what_safetensors_writes(content, tmp_path):
 
 
 def test_a_newer_format_says_so(content, tmp_path):
-    document = json.dumps({"format": 2, "cofire": "9.0"})
+    document = json.dumps({"format": 3, "cofire": "9.0"})
     (tmp_path / "m").write_bytes(with_header({"__metadata__": {"cofire": document}}))
     with pytest.raises(ModelFormatError, match="written by a newer cofire .9.0"):
         cofire.load(tmp_path / "m")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
     from cofire.explain import SparseFeatureSelector
     from cofire.methods import METHODS
-    from cofire.saving import load
+    from cofire.saving import load, save
 
     __version__: str
 
@@ -27,6 +27,7 @@ __all__ = [
     "doctor",
     "load",
     "profiles",
+    "save",
 ]
 
 PUBLIC_MODULES = (
@@ -53,6 +54,7 @@ _HOMES = {
     "SparseMLPRegressor": "cofire.estimators",
     "doctor": "cofire.diagnostics.doctor",
     "load": "cofire.saving",
+    "save": "cofire.saving",
 }
 
 

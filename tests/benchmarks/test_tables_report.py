@@ -119,10 +119,23 @@ def test_comparison_counts_wins_and_leaves_out_what_was_not_finished(tables):
     assert line["n"] == 3 and line["ours"] == pytest.approx((0.9 + 0.8 + 0.5) / 3)
 
 
-def test_time_ratio_is_a_geometric_mean(tables):
-    seconds = pd.DataFrame({"a": [1.0, 8.0, 5.0], "b": [2.0, 1.0, float("nan")]})
-    assert tables.summary.time_ratio(seconds, "a", "b") == pytest.approx(2.0)
-    assert tables.summary.time_ratio(seconds, "a", "a") == pytest.approx(1.0)
+def test_time_ratio_is_a_geometric_mean_over_pairs_on_one_machine(tables):
+    def fits(model, seconds, machine="one", status="ok"):
+        return [
+            {"table": i, "repeat": 0, "fold": 0, "model": model, "status": status}
+            | {"cpu_seconds": s, "machine": machine}
+            for i, s in enumerate(seconds)
+        ]
+
+    rows = pd.DataFrame(
+        fits("a", [1.0, 8.0, 5.0])
+        + fits("b", [2.0, 1.0])
+        + fits("b", [9.0, 9.0, 9.0], machine="another")
+        + fits("c", [9.0, 9.0], status="too slow")
+    )
+    assert tables.summary.time_ratio(rows, "a", "b") == pytest.approx(2.0)
+    assert tables.summary.time_ratio(rows, "a", "a") == pytest.approx(1.0)
+    assert tables.summary.time_ratio(rows, "a", "c") is None
 
 
 # --- a page from a made file ----------------------------------------------------------

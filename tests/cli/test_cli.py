@@ -9,14 +9,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 from typer.testing import CliRunner
 
 import cofire
-from cofire import SparseMLPClassifier
+from cofire import SparseMLPClassifier, saving
 from cofire.cli import app
 from cofire.data import CATALOG, load, standardised
+from helpers.pipeline_cases import FRAME, fitted
 
 CODE = "from cofire.cli import main; main()"
 SOURCE = str(Path(cofire.__file__).parents[1])
@@ -166,13 +168,50 @@ def test_the_demo_refuses_nothing_to_do(option):
 def test_info_says_what_a_model_is(model):
     result = run("info", model)
     assert result.exit_code == 0
-    for text in ("SparseMLPClassifier", "3, 9, 2", "no, yes", "cofire", "dense twin"):
+    for text in ("SparseMLPClassifier", "15, 9, 2", "no, yes", "cofire", "dense twin"):
         assert text in result.output
+
+
+@pytest.fixture(scope="module")
+def pipeline(tmp_path_factory):
+    path = tmp_path_factory.mktemp("pipeline") / "p.cofire"
+    saving.save(fitted("ColumnTransformer"), path)
+    return path
+
+
+def test_info_lists_the_steps_of_a_pipeline(pipeline):
+    result = run("info", pipeline)
+    assert result.exit_code == 0 and result.stderr == ""
+    steps = "step 0: ColumnTransformer (Pipeline, OneHotEncoder, FunctionTransformer,"
+    assert f"pipeline                {steps}" in result.stdout
+    assert "model: SparseMLPClassifier" in result.stdout
+    facts = json.loads(run("info", pipeline, "--json").stdout)
+    assert facts["scikit_learn"] == sklearn.__version__
+    assert facts["features"] == fitted("ColumnTransformer")[-1].n_features_in_
+    assert facts["columns"] == FRAME.columns.tolist()
+
+
+def test_a_pipeline_of_another_scikit_learn_is_noted(tmp_path, monkeypatch):
+    monkeypatch.setattr(sklearn, "__version__", "1.2.3")
+    saving.save(fitted("StandardScaler"), tmp_path / "p")
+    monkeypatch.undo()
+    result = run("info", tmp_path / "p")
+    assert result.exit_code == 0
+    assert "cofire: note: The pipeline was saved with scikit-learn 1.2" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate", "explain"])
+def test_a_pipeline_is_for_python(command, pipeline, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    result = run(command, pipeline, tmp_path / "a.csv")
+    assert result.exit_code == 1
+    assert "is a pipeline that was saved in Python" in result.stderr
+    assert "(step 0, model)" in result.stderr and "cofire.load" in result.stderr
 
 
 def test_info_in_json(model):
     facts = json.loads(run("info", model, "--json").stdout)
-    assert facts["sizes"] == [3, 9, 2]
+    assert facts["sizes"] == [15, 9, 2]  # three columns of four pieces
     assert facts["classes"] == ["no", "yes"]
     assert facts["features"] == 3
 

@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cofire import engine
 from cofire.core.layer import SparseLayer
 from cofire.core.network import ACTIVATIONS, SparseNetwork
-from helpers.engine_cases import OPTIMIZERS, ROW_KINDS, Case, examples, make_optimizer
+from helpers.engine_cases import (
+    OPTIMIZERS,
+    ROW_KINDS,
+    Case,
+    examples,
+    make_optimizer,
+    random_network,
+)
 from helpers.engine_checks import EPS, assert_same_numbers, assume_no_kink
 from helpers.oracle import DenseNetwork
 
@@ -128,3 +136,19 @@ def test_fired_counts_the_neurons_that_some_row_woke(activation, kind, seed, n_u
     dense.gradients(x, case.targets[case.order], np.ones(n_used))
     assume_no_kink(dense)
     assert case.train()[2].fired == dense.fired(x)
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array, np.uint8])
+@examples(12)
+@given(seed=seeds)
+def test_few_rows_have_the_bits_of_many(activation, form, seed):
+    """For few rows the whole network is walked, dead neurons and all."""
+    rng = np.random.default_rng(seed)
+    how = {"densities": [0.1, 0.08, 0.15], "deaf": 0.4, "mute": 0.3}
+    network = random_network(rng, (9, 17, 17, 3), activation, "identity", **how)
+    X = form(rng.integers(-3, 4, size=(300, 9)).astype(np.float32))
+    many = engine.predict(network, engine.Rows(X))
+    for n in (1, 8, 65, 256):
+        few = engine.predict(network, engine.Rows(X[:n]))
+        assert few.tobytes() == many[:n].tobytes()

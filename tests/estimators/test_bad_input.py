@@ -236,6 +236,7 @@ def test_a_name_that_is_not_known_gets_a_suggestion(of, name, value, suggestion)
         "method": [SET, None, 3],
         "method_options": [3, "kept", {"retrning": "kept"}],
         "n_networks": [0, -1, 1.5, NAN, "4", None],
+        "n_pieces": [-1, 1.5, NAN, "4", [4]],
         "epsilon": [0, -1, NAN, "1"],
         "density": [0, -0.1, 1.1, NAN, "half"],
         "init": [0.1],

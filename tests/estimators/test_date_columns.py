@@ -11,6 +11,7 @@ from cofire import SparseMLPClassifier
 from cofire.core.dates import parts_of
 from cofire.estimators.date_columns import DateColumn
 from cofire.estimators.encoder import Encoder
+from cofire.estimators.encoder_storing import from_plain, to_plain
 from helpers.estimator_cases import network_bits, same, small
 
 
@@ -25,7 +26,7 @@ def visits(n=120, seed=0, hours=False):
 
 
 def raw(**how):
-    return small(standardize=True, **how)
+    return small(standardize=True, n_pieces=0, **how)
 
 
 def as_numbers(frame, hours=False):
@@ -116,19 +117,19 @@ def test_what_is_no_date_is_named():
 def test_without_dates_nothing_of_them_is_stored():
     frame, y = visits()
     tensors = {}
-    plain = Encoder.learn(frame[["x", "colour"]], None).to_plain(tensors)
+    plain = to_plain(Encoder.learn(frame[["x", "colour"]], None), tensors)
     assert plain.keys() == {"categories", "bounded", "sparse"}
 
 
 def test_a_file_with_wrong_dates_is_refused():
     frame, _ = visits()
     tensors = {}
-    plain = Encoder.learn(frame, None).to_plain(tensors)
+    plain = to_plain(Encoder.learn(frame, None), tensors)
     assert plain["dates"] == [[1, False]]
-    assert Encoder.from_plain(plain, dict(tensors), 3).dates == (DateColumn(1, False),)
+    assert from_plain(plain, dict(tensors), 3).dates == (DateColumn(1, False),)
     for wrong in ([[1, True]], [[2, False]], [[3, False]], [[1, 0]], [[1, False]] * 2):
         with pytest.raises((ValueError, TypeError)):
-            Encoder.from_plain(plain | {"dates": wrong}, dict(tensors), 3)
+            from_plain(plain | {"dates": wrong}, dict(tensors), 3)
 
 
 def test_it_learns_the_season():

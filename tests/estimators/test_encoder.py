@@ -9,6 +9,7 @@ import scipy.sparse
 from sklearn.preprocessing import StandardScaler
 
 from cofire.estimators.encoder import Encoder
+from cofire.estimators.encoder_storing import from_plain, to_plain
 from cofire.estimators.inputs import ScaledBytes
 from cofire.estimators.scaling import BEND, LEAST, MOST
 
@@ -395,13 +396,14 @@ def encoded_values(encoder, X):
     return got.toarray() if scipy.sparse.issparse(got) else got
 
 
+@pytest.mark.parametrize("n_pieces", [0, None])
 @pytest.mark.parametrize("kind", STORED)
-def test_an_encoder_comes_back_to_the_bit(kind):
+def test_an_encoder_comes_back_to_the_bit(kind, n_pieces):
     X = STORED[kind]()
-    encoder = Encoder.learn(X, None)
+    encoder = Encoder.learn(X, None, n_pieces=n_pieces)
     tensors = {}
-    plain = encoder.to_plain(tensors)
-    back = Encoder.from_plain(plain, tensors, encoder.n_features)
+    plain = to_plain(encoder, tensors)
+    back = from_plain(plain, tensors, encoder.n_features)
     assert tensors == {}
     for copy in (back, pickle.loads(pickle.dumps(encoder))):
         assert copy.categories == encoder.categories
@@ -457,6 +459,18 @@ MALFORMED = {
         "categories",
         [[0, ["b", "g", "r"], False, True], [9, ["M", "S"], False, False]],
     ),
+    "a piece of a category": change("piece_column", lambda a: a * 0),
+    "a piece of a column beyond": change("piece_column", lambda a: a + 9),
+    "pieces in a wrong order": change("piece_column", lambda a: a[::-1]),
+    "too few pieces": change("piece_column", lambda a: a[:-1]),
+    "wide piece columns": change("piece_column", lambda a: a.astype(np.int64)),
+    "a piece that is not finite": change("piece_high", with_last(np.inf)),
+    "a piece that ends first": change("piece_high", with_last(-1e9)),
+    "pieces in single precision": change("piece_low", lambda a: a.astype(np.float32)),
+    "pieces of no size": change("piece_size", 0.0),
+    "pieces of a size that is no number": change("piece_size", "1"),
+    "pieces of bytes": change("bounded", True),
+    "pieces without a size": lambda plain, tensors: plain.pop("piece_size"),
     "a column that is no number": change(
         "categories",
         [["0", ["b", "g", "r"], False, True], [2, ["M", "S"], False, False]],
@@ -466,17 +480,19 @@ MALFORMED = {
 
 @pytest.mark.parametrize("kind", MALFORMED)
 def test_what_is_malformed_is_refused(kind):
-    encoder, tensors = Encoder.learn(table(), None), {}
-    plain = encoder.to_plain(tensors)
+    encoder, tensors = Encoder.learn(table(), None, n_pieces=4), {}
+    plain = to_plain(encoder, tensors)
     MALFORMED[kind](plain, tensors)
     with pytest.raises((ValueError, TypeError, LookupError)):
-        Encoder.from_plain(plain, tensors, 5)
+        from_plain(plain, tensors, 5)
 
 
-@pytest.mark.parametrize("name", ["missing", "centre", "scale"])
+@pytest.mark.parametrize(
+    "name", ["missing", "centre", "scale", "piece_column", "piece_low", "piece_high"]
+)
 def test_every_array_is_needed(name):
-    encoder, tensors = Encoder.learn(table(), None), {}
-    plain = encoder.to_plain(tensors)
+    encoder, tensors = Encoder.learn(table(), None, n_pieces=4), {}
+    plain = to_plain(encoder, tensors)
     del tensors[f"encoder.{name}"]
     with pytest.raises(LookupError):
-        Encoder.from_plain(plain, tensors, 5)
+        from_plain(plain, tensors, 5)

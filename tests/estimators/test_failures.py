@@ -231,7 +231,7 @@ def empty_rows(share=0.6):
             "it predicts the same class for all rows",
         ),
         (
-            {"learning_rate": "constant", "learning_rate_init": 1e-12},
+            {"learning_rate": "constant", "learning_rate_init": 1e-12, "n_pieces": 0},
             "its training loss did not fall",
         ),
     ],

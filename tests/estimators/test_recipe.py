@@ -16,7 +16,10 @@ CHOSEN = {field.name for field in fields(Recipe)} - {"steps_per_epoch"}
 
 def recipe(of, n_rows, partial=False, **how):
     numeric = of is SparseMLPRegressor
-    return choose(of(**how), n_rows, numeric=numeric, partial=partial)
+    n_pieces = how.get("n_pieces", 0)  # that the encoder found
+    return choose(
+        of(**how), n_rows, n_pieces=n_pieces, numeric=numeric, partial=partial
+    )
 
 
 def plan(of, n_rows, partial=False, **how):
@@ -60,6 +63,7 @@ def test_known_answers(n_rows, n_epochs, per_epoch, epsilon, alpha):
             input_dropout=0.05 if numeric else 0.1,
             max_iter=n_epochs,
             n_iter_no_change=10,
+            n_pieces=0,
             steps_per_epoch=per_epoch,
         )
 
@@ -112,6 +116,7 @@ GIVEN = {
     "input_dropout": 0.0,
     "max_iter": 12,
     "n_iter_no_change": 3,
+    "n_pieces": 5,
 }
 
 
@@ -286,10 +291,8 @@ def test_a_model_says_what_was_chosen_and_a_file_keeps_it(tmp_path):
     model = SparseMLPClassifier((5,), n_networks=1, max_iter=2, learning_rate={1: 0.5})
     model.fit(X, y)
     chosen = model.chosen_parameters_
-    assert (
-        chosen
-        == recipe(SparseMLPClassifier, 150, max_iter=2, learning_rate={1: 0.5}).chosen
-    )
+    given = {"max_iter": 2, "learning_rate": {1: 0.5}, "n_pieces": 4}
+    assert chosen == recipe(SparseMLPClassifier, 150, **given).chosen
     assert chosen.keys() == CHOSEN and None not in chosen.values()
     model.save(tmp_path / "model")
     assert cofire.load(tmp_path / "model").chosen_parameters_ == chosen

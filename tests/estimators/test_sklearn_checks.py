@@ -29,7 +29,7 @@ def run(check, estimator):
 
 @parametrize_with_checks(
     [
-        of((32, 16), epsilon=2, method=method, max_iter=max_iter)
+        of((32, 16), epsilon=2, method=method, max_iter=max_iter, n_pieces=0)
         for of in ESTIMATORS
         for method, max_iter in MAX_ITER.items()
     ]
@@ -39,7 +39,7 @@ def test_small_networks(estimator, check):
 
 
 @parametrize_with_checks(
-    [of((32, 16), epsilon=2, max_iter=80, standardize=True) for of in ESTIMATORS]
+    [of((64, 32), epsilon=4, max_iter=100, standardize=True) for of in ESTIMATORS]
 )
 def test_raw_features(estimator, check):
     run(check, estimator)

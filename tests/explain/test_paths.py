@@ -78,7 +78,7 @@ def mixed():
 
 def test_importances_are_of_columns_not_of_inputs(mixed):
     X, y = mixed
-    model = SparseMLPClassifier(random_state=0).fit(X, y)
+    model = SparseMLPClassifier(random_state=0, n_pieces=0).fit(X, y)
     found = model.feature_importances_
     assert found.shape == (4,)
     assert found.sum() == pytest.approx(1)

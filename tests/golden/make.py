@@ -32,6 +32,7 @@ from cofire.methods.set import SET
 from cofire.search import Exact, Linear, Screened
 from helpers import processes, simd
 from helpers.estimator_cases import earlier
+from helpers.golden_pipelines import write_missing
 
 FOLDER = Path(__file__).parent
 EXPECTED = FOLDER / "expected.json"
@@ -253,6 +254,8 @@ def main(names: list[str]) -> None:
     EXPECTED.write_text(
         json.dumps(kept, indent=0, sort_keys=True, ensure_ascii=False) + "\n"
     )
+    for name in write_missing():
+        say(f"pipelines/{name}: written")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,8 @@ import pytest
 import cofire
 from cofire import engine
 from cofire.estimators.plan import check_parameters
+from cofire.estimators.restoring import GONE
 from cofire.persistence import model_file as container
-from cofire.saving import GONE
 from helpers import processes, simd
 
 FOLDER = Path(__file__).parent

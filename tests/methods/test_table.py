@@ -120,7 +120,12 @@ def write_dist_info(folder, package, points):
 
 def use(monkeypatch, table):
     """Let all of cofire look into this table."""
-    for module in ("methods", "saving", "estimators.plan", "estimators.description"):
+    for module in (
+        "methods",
+        "estimators.restoring",
+        "estimators.plan",
+        "estimators.description",
+    ):
         monkeypatch.setattr(f"cofire.{module}.METHODS", table)
 
 

@@ -1,6 +1,8 @@
 """The one writer of files: the path holds the old file or the whole new one."""
 
+import contextlib
 import os
+import socket
 
 import pytest
 
@@ -65,11 +67,59 @@ def test_content_and_folder_are_synced_around_the_rename(tmp_path, monkeypatch):
     assert rest == ["rename", tmp_path.name]
 
 
-def test_an_error_names_the_path_and_not_the_temporary_file(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
     with pytest.raises(FileNotFoundError) as caught, replacing(tmp_path / "no" / "a"):
         pass
-    assert caught.value.filename == str(tmp_path / "no" / "a")
+    assert caught.value.filename == str(tmp_path / "no")
+    assert caught.value.strerror == "There is no such folder"
+
+
+def test_an_error_names_the_path_and_not_the_temporary_file(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    path = tmp_path / "file" / "a"
+    with pytest.raises(NotADirectoryError) as caught, replacing(path):
+        pass
+    assert caught.value.filename == str(path)
     assert "tmp'" not in str(caught.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize("way", ["itself", "by a link", "by a link to a link"])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "folder", "loop"])
+def test_what_is_no_regular_file_is_refused_and_stays(kind, way, tmp_path):
+    path = tmp_path / kind
+    with contextlib.ExitStack() as stack:
+        if kind == "pipe":
+            os.mkfifo(path)
+        elif kind == "socket":
+            server = stack.enter_context(socket.socket(socket.AF_UNIX))
+            server.bind(str(path))
+        elif kind == "folder":
+            path.mkdir()
+        else:
+            path.symlink_to(path)
+        before = path.lstat()
+        for i in range(["itself", "by a link", "by a link to a link"].index(way)):
+            (tmp_path / f"link {i}").symlink_to(path)
+            path = tmp_path / f"link {i}"
+        files = set(tmp_path.iterdir())
+        for write in (
+            lambda: check_writable(path),
+            lambda: write_atomically(path, b"new"),
+            lambda: replacing(path).__enter__(),
+        ):
+            with pytest.raises(OSError) as caught:
+                write()
+            assert caught.value.filename == os.path.realpath(path)
+        assert set(tmp_path.iterdir()) == files
+        after = (tmp_path / kind).lstat()
+        assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+
+
+def test_the_folder_of_a_link_is_that_of_its_file(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "later" / "a")
+    write_atomically(tmp_path / "link", b"new")
+    assert (tmp_path / "later" / "a").read_bytes() == b"new"
+    assert (tmp_path / "link").is_symlink()
 
 
 def test_folders_are_created_links_kept_and_the_umask_obeyed(tmp_path):

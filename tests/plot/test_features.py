@@ -123,7 +123,8 @@ def test_inputs_count_for_the_feature_that_they_come_from():
     model.fit(table, colour == "red")
     inputs = dense_counts(model)
     assert model.input_names_[:3] == ["a", "b", "a missing"]
-    expected = {"a": inputs[0] + inputs[2], "colour": inputs[3:].sum(), "b": inputs[1]}
+    of_a = inputs[0] + inputs[2] + inputs[6:].sum()  # missing, and pieces
+    expected = {"a": of_a, "colour": inputs[3:6].sum(), "b": inputs[1]}
     display = ConnectivityDisplay.from_estimator(model)
     found = dict(zip(names(display.ax_), bars(display.ax_), strict=True))
     assert found == expected
@@ -187,6 +188,7 @@ def test_the_gate_of_any_layer_and_of_the_models_own_method(model, digits):
         method=Cofire(false_alarms=0.01),
         max_iter=2,
         n_networks=1,
+        n_pieces=0,
         random_state=0,
     ).fit(*digits)
     display = GateDisplay.from_estimator(strict, digits[0], rows=100)

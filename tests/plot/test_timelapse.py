@@ -22,7 +22,7 @@ class Counts(Callback):
 
 def fitted(digits, **how):
     timelapse, counts = InputTimelapse(how.pop("every", 1)), Counts()
-    how = {"max_iter": 6, "random_state": 0, "n_networks": 1} | how
+    how = {"max_iter": 6, "random_state": 0, "n_networks": 1, "n_pieces": 0} | how
     model = SparseMLPClassifier((40,), callbacks=[timelapse, counts], **how)
     return model.fit(*digits), timelapse, counts
 

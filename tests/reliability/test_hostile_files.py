@@ -38,21 +38,24 @@ def audited(tmp_path_factory):
     """Names and paths of all cases with what was seen, and the mark nobody may set."""
     folder = tmp_path_factory.mktemp("hostile")
     mark = folder / "mark"
-    good = good_files(folder)[0]
+    good, *_, pipeline, _ = good_files(folder)
     (folder / "cases").mkdir()
     cases = []
-    for i, (name, content) in enumerate(contents(good, mark)):
+    for i, (name, content) in enumerate(contents(good, pipeline, mark)):
         path = folder / "cases" / str(i)
         path.write_bytes(content)
         cases.append((name, str(path)))
     (folder / "paths").mkdir()
     cases += strange_paths(folder / "paths", good)
     (folder / "good").write_bytes(good.content)
+    (folder / "pipeline").write_bytes(pipeline.content)
     # What a class of errors imports when it is raised first is no doing of the file.
-    known = [str(folder / "good"), cases[0][1]]
-    whole, _, *answers = audit([*known, *(path for _, path in cases)])
-    assert whole["outcome"] == "loaded" and set(whole["events"]) <= HARMLESS
-    assert whole["opened"] == [known[0]]
+    known = [str(folder / "pipeline"), str(folder / "good"), cases[0][1]]
+    answers = audit([*known, *(path for _, path in cases)])
+    for path, answer in zip(known[:-1], answers, strict=False):
+        assert answer["outcome"] == "loaded" and set(answer["events"]) <= HARMLESS
+        assert answer["opened"] == [path]
+    answers = answers[len(known) :]
     seen = [(*case, answer) for case, answer in zip(cases, answers, strict=True)]
     return seen, mark
 

@@ -12,7 +12,14 @@ from cofire import SparseMLPRegressor
 from helpers import processes
 from helpers.estimator_cases import earlier
 from helpers.reliability import figures
-from helpers.reliability.file_cases import Good, assemble, pack, unpack, with_text
+from helpers.reliability.file_cases import (
+    Good,
+    assemble,
+    good_files,
+    pack,
+    unpack,
+    with_text,
+)
 
 PARTS = 2
 MB = 10**6
@@ -37,6 +44,9 @@ DEEP_REASONS = (
     "not a valid cofire layer bias must be finite",
     "not a valid cofire must not be negative",
     "not a valid cofire unknown tensor",
+    "not a valid cofire unknown class",
+    "not a valid cofire wrong dtype",
+    "not a valid cofire rare wrong codes",
 )
 
 
@@ -199,6 +209,32 @@ def costly_values(good: Good):
     yield "a long number", with_text("9" * 200_000, good.parts)
 
 
+def costly_steps(good: Good):
+    """The same, of a pipeline."""
+    wide = {"$array": {"dtype": "<U2000000", "values": ["a"]}}
+
+    def forged(change):
+        parts = good.parts.copy()
+        change(parts.document["pipeline"]["steps"]["parameters"]["steps"])
+        return pack(parts)
+
+    def rare(steps):
+        return steps[0][1]["attributes"]["transformers_"][1][1]["attributes"]
+
+    def many(steps):
+        own = rare(steps)
+        own |= {"n_features_in_": 1000, "categories_": [wide] * 1000}
+
+    def features(steps):
+        own = {"class": "PolynomialFeatures", "parameters": {"degree": 64}}
+        own |= {"defaults": {}, "attributes": {"n_features_in_": 2**20}}
+        steps.insert(0, ["x", own])
+
+    yield "many wide labels", forged(many)
+    yield "wide labels", forged(lambda steps: rare(steps).update(drop_idx_=wide))
+    yield "many products", forged(features)
+
+
 class Watched:
     """A process that loads the files it is given and says what that took."""
 
@@ -264,7 +300,9 @@ def small(tmp_path_factory) -> Good:
 
 @needs_proc
 def test_short_files_that_ask_for_much_are_refused(small, tmp_path):
-    answers = watched(costly_values(small), tmp_path)
+    pipeline = good_files(tmp_path)[-2]
+    cases = [*costly_values(small), *costly_steps(pipeline)]
+    answers = watched(cases, tmp_path)
     assert loaded(answers) == []
     assert greedy(answers) == {}
 

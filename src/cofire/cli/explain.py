@@ -114,13 +114,14 @@ def _of_classes(estimator: Any, loaded: Model, top: int) -> dict[str, Any]:
     """Of each class, the inputs that reach it most, and whether they raise it."""
     import numpy as np
 
-    from cofire.core.paths import path_strengths
+    from cofire.estimators.importances import input_strengths
     from cofire.explain import directions
 
     if not loaded.is_classifier or len(estimator.classes_) > MOST_CLASSES:
         return {}
     names = _input_names(loaded)
-    strengths = np.mean([path_strengths(n) for n in estimator.networks_], axis=0)
+    own = [input_strengths(estimator, network) for network in estimator.networks_]
+    strengths = np.mean(own, axis=0)
     signs = directions(estimator)
     found = {}
     for i, label in enumerate(estimator.classes_.tolist()):

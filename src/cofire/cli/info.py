@@ -11,14 +11,22 @@ from cofire.cli.options import AsJson
 
 
 def info(
-    model: Annotated[Path, typer.Argument(help="A file written by `model.save(...)`.")],
+    model: Annotated[
+        Path, typer.Argument(help="A file written by `cofire.save` or `cofire train`.")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """Describe a saved model, after checking the whole file."""
+    """Describe a saved model or pipeline, after checking the whole file."""
     with errors_in_words():
         estimator, document = read_model(model)
-        how = load_model(model).preprocessing if "preprocessing" in document else None
+        pipeline, how = None, None
+        if "pipeline" in document:
+            pipeline, estimator = estimator, estimator[-1]
+        elif "preprocessing" in document:
+            how = load_model(model).preprocessing
     facts = _facts(estimator, document)
+    if pipeline is not None:
+        facts = _of_pipeline(pipeline, document) | facts
     if how is not None:
         facts |= {"target": how.target, "preprocessing": how.summary()}
     if as_json:
@@ -49,6 +57,29 @@ def _facts(estimator: Any, document: dict[str, Any]) -> dict[str, Any]:
         "features": estimator.n_features_in_ if names is None else names.tolist(),
         "notes": document["notes"] or None,
     }
+
+
+def _of_pipeline(pipeline: Any, document: dict[str, Any]) -> dict[str, Any]:
+    columns = getattr(pipeline, "feature_names_in_", None)
+    return {
+        "pipeline": _steps(pipeline),
+        "scikit_learn": document["pipeline"]["scikit-learn"],
+        "columns": None if columns is None else columns.tolist(),
+    }
+
+
+def _steps(pipeline: Any) -> list[str]:
+    """Return the steps by name and class, those inside of others after them."""
+    found = []
+    for name, step in pipeline.steps:
+        inside: Any = getattr(step, "transformers_", getattr(step, "steps", ()))
+        kinds = ", ".join(_kind(part[1]) for part in inside)
+        found.append(f"{name}: {_kind(step)}" + (f" ({kinds})" if kinds else ""))
+    return found
+
+
+def _kind(step: Any) -> str:
+    return str(step) if step is None or isinstance(step, str) else type(step).__name__
 
 
 def _shown(value: Any) -> str:

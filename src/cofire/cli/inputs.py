@@ -1,5 +1,6 @@
 """What the commands share: errors and notes on stderr, models, rows of a file."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -193,7 +194,7 @@ class Model:
 
 
 def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
-    """Return a saved estimator and its document; errors say what to do next."""
+    """Return what was saved and its document; errors say what to do next."""
     from cofire.data.tables import READERS
     from cofire.errors import ModelFormatError
     from cofire.saving import load_with_document
@@ -208,7 +209,11 @@ def read_model(path: Path) -> tuple[Any, dict[str, Any]]:
             "models."
         )
     try:
-        return load_with_document(path)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = load_with_document(path)
+        tell([str(warning.message).rstrip(".") for warning in caught])
+        return found
     except ModelFormatError as error:
         text = str(error)
         if path.suffix in READERS:
@@ -223,6 +228,13 @@ def load_model(path: Path) -> Model:
     from cofire.persistence.model_file import DAMAGED
 
     estimator, document = read_model(path)
+    if "pipeline" in document:
+        raise ValueError(
+            f"{path} is a pipeline that was saved in Python, with steps of its own "
+            f"({', '.join(name for name, _ in estimator.steps)}): only `cofire info` "
+            "reads it. In Python, cofire.load gives it back, and its predict takes a "
+            "DataFrame."
+        )
     plain = document.get("preprocessing")
     if plain is None:
         preprocessing = Preprocessing.nothing(estimator)

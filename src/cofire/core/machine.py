@@ -20,19 +20,23 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def n_threads(n_jobs: int | None) -> int:
+def n_threads(n_jobs: int | None, n_tasks: int = MOST_THREADS) -> int:
     """Translate scikit-learn's `n_jobs`: None means all cores, 1 inside a worker.
 
-    >>> n_threads(3)
-    3
+    n_tasks: more threads have nothing to do.
+
+    >>> n_threads(3), n_threads(3, n_tasks=2)
+    (3, 2)
     """
-    if n_jobs is None:
-        return 1 if _inside_a_worker() else available_cores()
     if n_jobs == 0:
         raise ValueError("n_jobs == 0 has no meaning; use None for all cores.")
-    if n_jobs < 0:
-        return max(1, available_cores() + 1 + n_jobs)
-    return min(n_jobs, MOST_THREADS)
+    if n_tasks <= 1:
+        return 1  # to ask for the cores takes longer than a row
+    if n_jobs is None:
+        n_jobs = 1 if _inside_a_worker() else available_cores()
+    elif n_jobs < 0:
+        n_jobs = max(1, available_cores() + 1 + n_jobs)
+    return min(n_jobs, n_tasks, MOST_THREADS)
 
 
 def _inside_a_worker() -> bool:

@@ -1,11 +1,13 @@
 """How strongly the inputs of a network reach its outputs, along all paths."""
 
+from typing import Any
+
 import numpy as np
 
 from cofire.core.network import SparseNetwork
 
 
-def path_strengths(network: SparseNetwork) -> np.ndarray:
+def path_strengths(network: SparseNetwork, first: Any = None) -> np.ndarray:
     """Return the strength of all paths from each input to each output.
 
     The strength of a path is the product of its squared weights; the result, an array
@@ -16,34 +18,35 @@ def path_strengths(network: SparseNetwork) -> np.ndarray:
     weights of the last layer.
 
     One walk backward per output, over the connections that exist: no array of a layer's
-    inputs by its outputs is made.
+    inputs by its outputs is made. first: a sparse array (n_neurons, n_inputs) to take
+    in place of the squared weights of the first layer.
     """
-    *hidden, last = [layer.to_scipy().astype(np.float64) for layer in network.layers]
-    squared = [layer.power(2).T.tocsr() for layer in hidden]
-    mean = last.sum(axis=0) / last.shape[0] if network.output == "softmax" else 0.0
-    strengths = np.empty((last.shape[0], network.layers[0].n_in))
-    for output in range(last.shape[0]):
-        weights = last[[output], :].toarray().ravel()
-        reached = (weights - mean) ** 2
-        for layer in reversed(squared):
-            reached = layer @ reached
-        strengths[output] = reached
-    return strengths
+    return _walk(network, first, squared=True)
 
 
-def path_signs(network: SparseNetwork) -> np.ndarray:
+def path_signs(network: SparseNetwork, first: Any = None) -> np.ndarray:
     """Return the sum over all paths of the product of their weights.
 
     An array (n_outputs, n_inputs). Its sign says whether an input raises an output or
-    lowers it where all neurons are active; softmax as in `path_strengths`.
+    lowers it where all neurons are active; softmax as in `path_strengths`. first: what
+    to take in place of the weights of the first layer.
     """
-    *hidden, last = [layer.to_scipy().astype(np.float64) for layer in network.layers]
-    back = [layer.T.tocsr() for layer in hidden]
+    return _walk(network, first, squared=False)
+
+
+def _walk(network: SparseNetwork, first: Any, *, squared: bool) -> np.ndarray:
+    layers = [layer.to_scipy().astype(np.float64) for layer in network.layers]
+    last = layers[-1]
     mean = last.sum(axis=0) / last.shape[0] if network.output == "softmax" else 0.0
-    effects = np.empty((last.shape[0], network.layers[0].n_in))
+    factors = [layer.power(2) if squared else layer for layer in layers[:-1]]
+    if first is not None and factors:
+        factors[0] = first
+    back = [layer.T.tocsr() for layer in factors]
+    found = np.empty((last.shape[0], network.layers[0].n_in))
     for output in range(last.shape[0]):
-        reached = last[[output], :].toarray().ravel() - mean
+        weights = last[[output], :].toarray().ravel() - mean
+        reached = weights**2 if squared else weights
         for layer in reversed(back):
             reached = layer @ reached
-        effects[output] = reached
-    return effects
+        found[output] = reached
+    return found

@@ -2,7 +2,13 @@
 
 import cofire.engine._native as _native
 from cofire.engine.augmentation import Augmentation
-from cofire.engine.epoch import EpochStats, gradients, predict, train_epoch
+from cofire.engine.epoch import (
+    EpochStats,
+    gradients,
+    parallel_tasks,
+    predict,
+    train_epoch,
+)
 from cofire.engine.rows import TILE, Rows
 from cofire.engine.search import (
     SCORES,
@@ -26,6 +32,7 @@ __all__ = [
     "best_pairs",
     "gradients",
     "hashed_pairs",
+    "parallel_tasks",
     "predict",
     "screened_pairs",
     "simd_level",

@@ -102,7 +102,8 @@ def predict(
 ) -> np.ndarray:
     """Outputs for all rows: (n_rows, n_out) float32, probabilities for a classifier.
 
-    Of several networks it is the mean of their outputs.
+    Of several networks it is the mean of their outputs. `parallel_tasks` says how many
+    threads have something to do.
     """
     networks = [network] if isinstance(network, SparseNetwork) else network
     out = np.empty((len(rows), networks[0].layers[-1].n_out), np.float32)
@@ -113,6 +114,11 @@ def predict(
         n_threads=n_threads,
     )
     return out
+
+
+def parallel_tasks(rows: Rows) -> int:
+    """Number of parts that `predict` gives to threads."""
+    return -(-len(rows) // _native.ROWS_PER_TASK)
 
 
 def gradients(

@@ -196,7 +196,8 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         """Apply a function of networks, rows, threads and a name for errors."""
         networks = self.networks_  # first: an estimator that is not fitted says so
         rows = engine_rows(check_rows(self, X, self._state.encoder))
-        return function(networks, rows, n_threads(self.n_jobs), "X")
+        threads = n_threads(self.n_jobs, engine.parallel_tasks(rows))
+        return function(networks, rows, threads, "X")
 
     def scorer(
         self, X: Any, y: Any, sample_weight: Any = None, *, name: str = "scorer (X, y)"

@@ -10,6 +10,7 @@ import scipy.sparse
 from cofire import __version__
 from cofire.callbacks import Callback, Checkpoint
 from cofire.engine import Augmentation
+from cofire.estimators import encoder_storing
 from cofire.estimators.inputs import ScaledBytes
 from cofire.methods import METHODS, Method
 from cofire.persistence.progress import (
@@ -128,7 +129,8 @@ def _describe_object(value: Any, parameter: str, table: dict[str, type]) -> Docu
 
 
 def _describe_encoder(fitted: Any, tensors: Tensors) -> Document | None:
-    return None if fitted.encoder is None else fitted.encoder.to_plain(tensors)
+    encoder = fitted.encoder
+    return None if encoder is None else encoder_storing.to_plain(encoder, tensors)
 
 
 def _feed(digest: Any, array: Any) -> None:

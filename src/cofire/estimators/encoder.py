@@ -3,11 +3,12 @@
 Numbers are standardised, missing ones become 0 (the mean) and set an input of their
 own, categories become inputs of 0 and 1, dates become numbers. The inputs are, in this
 order: the columns of numbers, the parts of dates, whether a number was missing, the
-levels of the columns of categories.
+levels of the columns of categories, the pieces of the columns of numbers.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,6 @@ import scipy.sparse
 
 from cofire.estimators.date_columns import DateColumn, expand, expanded_names
 from cofire.estimators.frames import (
-    MOST_LEVELS,
     Levels,
     is_frame,
     number_columns,
@@ -23,6 +23,7 @@ from cofire.estimators.frames import (
     rounding,
 )
 from cofire.estimators.inputs import ScaledBytes
+from cofire.estimators.pieces import Learner, Pieces, piece_scales
 from cofire.estimators.scaling import (
     MOST,
     column_scales,
@@ -31,7 +32,6 @@ from cofire.estimators.scaling import (
     sparse_scales,
     standardise,
 )
-from cofire.persistence.values import Document, demand, whole
 
 _VALUES = 2**17
 """Values that are handled at a time, in float64."""
@@ -58,12 +58,19 @@ class Encoder:
     """Whether rows are sparse: then zeros of a sparse X, or of levels, stay zeros."""
     dates: tuple[DateColumn, ...] = ()
     """Columns of dates, ascending; numbers stand for them, more at the end."""
+    pieces: Pieces = field(default_factory=Pieces.none)
+    """Parts of the ranges of columns of numbers."""
 
     # ---- learning -------------------------------------------------------------------
 
     @classmethod
-    def learn(cls, X: Any, weight: np.ndarray | None) -> Self:
-        """Learn from rows that were checked and their weights; 0 means not in use."""
+    def learn(
+        cls, X: Any, weight: np.ndarray | None, *, n_pieces: int | None = 0
+    ) -> Self:
+        """Learn from rows that were checked and their weights; 0 means not in use.
+
+        n_pieces: of each column of numbers, at most; None: the recipe's number.
+        """
         used = None
         if weight is not None and weight.any():
             weight = weight.astype(np.float64)
@@ -75,11 +82,15 @@ class Encoder:
             scale = sparse_scales(X if used is None else X[used], weight)
             nothing = np.empty(0, np.int32)
             return cls(X.shape[1], (), nothing, 0 * scale, scale, False, True)
-        return cls._of_columns(X, used, weight)
+        return cls._of_columns(X, used, weight, n_pieces)
 
     @classmethod
     def _of_columns(
-        cls, X: Any, used: np.ndarray | None, weight: np.ndarray | None
+        cls,
+        X: Any,
+        used: np.ndarray | None,
+        weight: np.ndarray | None,
+        n_pieces: int | None,
     ) -> Self:
         n_features = X.shape[1]
         categories: tuple[Levels, ...] = ()
@@ -94,8 +105,11 @@ class Encoder:
             categories = tuple(Levels.learn(X, int(j), used) for j in others)
         bounded = not is_frame(X) and X.dtype == np.uint8
         centres, scales, fractions = [np.empty(0)], [np.empty(0)], [np.empty(0)]
+        learner = Learner(0 if bounded else n_pieces)
         for part in _parts(X, columns):
             block = _block(X, part, used)
+            given = part < n_features  # parts of dates are pieces already
+            learner.look(block[given], part[given], weight)
             fractions.append(_averages(np.isnan(block), weight))
             eps = np.array([_eps(X, j) for j in part])
             centre, scale = column_scales(block, weight, eps, bounded=bounded)
@@ -115,6 +129,12 @@ class Encoder:
         centre, scale = flag_scales(np.concatenate(flags))
         centres.append(0 * centre if sparse else centre)
         scales.append(scale)
+        pieces = learner.found(X.shape[0] if used is None else len(used))
+        for j in np.unique(pieces.column):
+            values = pieces.encode(_block(X, np.array([j]), used).T, pieces.of(j))
+            centre, scale = piece_scales(values.T.copy(), weight, pieces.size)
+            centres.append(centre)
+            scales.append(scale)
         return cls(
             n_features,
             categories,
@@ -124,6 +144,7 @@ class Encoder:
             bounded,
             sparse,
             dates,
+            pieces,
         )
 
     # ---- encoding -------------------------------------------------------------------
@@ -134,6 +155,11 @@ class Encoder:
         return len(self.scale)
 
     @property
+    def takes_text(self) -> bool:
+        """Whether rows must come as a frame, or as an array that can hold text."""
+        return bool(self.categories or self.dates)
+
+    @cached_property
     def _numbers(self) -> np.ndarray:
         """The columns of numbers."""
         others = [levels.column for levels in self.categories]
@@ -190,16 +216,22 @@ class Encoder:
         )
 
     def _encode_numbers(self, X: Any, n_inputs: int) -> np.ndarray:
-        """Encode the columns of numbers, into the first of the inputs."""
+        """Encode numbers, into the first inputs, and pieces, into the last."""
         columns = self._numbers
+        n, first = len(columns), n_inputs - len(self.pieces)
         out = np.empty((X.shape[0], n_inputs), np.float32)
-        centre, scale = self.centre[: len(columns)], self.scale[: len(columns)]
-        place = {int(column): len(columns) + i for i, column in enumerate(self.missing)}
+        centre, scale = self.centre[:n], self.scale[:n]
         if is_frame(X):
+            place = {int(column): n + i for i, column in enumerate(self.missing)}
             for i, j in enumerate(columns):
                 values = numbers(X, int(j))
                 if int(j) in place:
                     out[:, place[int(j)]] = np.isnan(values)
+                own = self.pieces.of(int(j))
+                if own.start < own.stop:
+                    pieces = self.pieces.encode(values[:, None], own)
+                    self._standardise_pieces(pieces, own)
+                    out[:, first + own.start : first + own.stop] = pieces
                 standardise(
                     values[:, None],
                     centre[i],
@@ -208,16 +240,35 @@ class Encoder:
                 )
                 out[:, i] = values
         else:
-            flags = slice(len(columns), len(columns) + len(self.missing))
-            step = max(1, _VALUES // X.shape[1])
+            which, centre, scale = self._numbers_and_pieces
+            flags = slice(n, n + len(self.missing))
+            step = max(1, _VALUES // len(which))
             for start in range(0, X.shape[0], step):
                 rows = slice(start, start + step)
-                values = X[rows].astype(np.float64)
-                out[rows, flags] = np.isnan(values[:, self.missing])
+                values = X[rows].take(which, axis=1).astype(np.float64)
+                if len(self.missing):
+                    out[rows, flags] = np.isnan(values[:, self.missing])
+                if len(self.pieces):
+                    self.pieces.cut(values[:, n:])
                 standardise(values, centre, scale, bounded=self.bounded)
-                out[rows, : len(columns)] = values
-        self._standardise_flags(out, len(columns), len(columns) + len(self.missing))
+                out[rows, :n] = values[:, :n]
+                out[rows, first:] = values[:, n:]
+        if len(self.missing):
+            self._standardise_flags(out, n, n + len(self.missing))
         return out
+
+    @cached_property
+    def _numbers_and_pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the columns of an array for numbers and pieces; centre and scale."""
+        n, first = len(self._numbers), self.n_inputs - len(self.pieces)
+        which = np.concatenate([np.arange(n), self.pieces.column])
+        inputs = np.r_[:n, first : self.n_inputs]
+        return which, self.centre[inputs], self.scale[inputs]
+
+    def _standardise_pieces(self, values: np.ndarray, which: slice) -> None:
+        first = self.n_inputs - len(self.pieces)
+        centre, scale = self.centre[first:][which], self.scale[first:][which]
+        standardise(values, centre, scale, bounded=False)
 
     def _standardise_flags(self, out: np.ndarray, first: int, last: int) -> None:
         """Turn 0 and 1 into the standardised values, in place."""
@@ -225,7 +276,7 @@ class Encoder:
         for i in range(first, last):
             out[:, i] = np.where(out[:, i] > 0, present[i], absent[i])
 
-    @property
+    @cached_property
     def _flag_values(self) -> tuple[np.ndarray, np.ndarray]:
         """What 0 and 1 become in each input."""
         values = np.repeat([[0.0], [1.0]], self.n_inputs, axis=1)
@@ -251,11 +302,12 @@ class Encoder:
                 first += levels.n_inputs
             return out
         # A value for each number and each flag, and one for each column of categories.
-        n_dense = first
-        width = n_dense + len(self.categories)
+        n_dense, n_pieces = first, len(self.pieces)
+        width = n_dense + len(self.categories) + n_pieces
         values = self._encode_numbers(frame, width)
         indices = np.empty(values.shape, np.int32)
         indices[:, :n_dense] = np.arange(n_dense)
+        indices[:, width - n_pieces :] = np.arange(n_pieces) + self.n_inputs - n_pieces
         for i, levels in enumerate(self.categories, start=n_dense):
             codes = levels.codes(frame)
             at = first + np.maximum(codes, 0)
@@ -275,7 +327,7 @@ class Encoder:
         names += [f"{columns[j]} missing" for j in self.missing]
         for levels in self.categories:
             names += levels.names(columns[levels.column])
-        return names
+        return names + self.pieces.names(columns)
 
     def input_columns(self) -> np.ndarray:
         """For each input the column of X that it comes from."""
@@ -283,70 +335,30 @@ class Encoder:
         origin = np.concatenate([np.arange(self.n_features), *added])
         levels = [np.repeat(own.column, own.n_inputs) for own in self.categories]
         numbers = origin[self._numbers]
-        return np.concatenate([numbers, self.missing, *levels]).astype(np.intp)
+        every = [numbers, self.missing, *levels, self.pieces.column]
+        return np.concatenate(every).astype(np.intp)
 
-    # ---- storing --------------------------------------------------------------------
+    def input_sizes(self) -> np.ndarray:
+        """How far each input spreads; that of a column of numbers is 1."""
+        sizes = np.ones(self.n_inputs)
+        sizes[self.n_inputs - len(self.pieces) :] = self.pieces.size
+        return sizes
 
-    def to_plain(self, tensors: dict[str, np.ndarray]) -> Document:
-        """Return all but the arrays as plain values; the arrays go to `tensors`."""
-        for name in ("missing", "centre", "scale"):
-            tensors[f"encoder.{name}"] = getattr(self, name)
-        categories = [
-            [own.column, list(own.levels), own.rare, own.missing]
-            for own in self.categories
-        ]
-        dates = [[own.column, own.times] for own in self.dates]
-        return {
-            "categories": categories,
-            "bounded": self.bounded,
-            "sparse": self.sparse,
-            **({"dates": dates} if dates else {}),
-        }
+    def number_input(self, column: int) -> int:
+        """Return the input of a column of numbers."""
+        return int(np.searchsorted(self._numbers, column))
 
-    @classmethod
-    def from_plain(
-        cls, plain: Document, tensors: dict[str, np.ndarray], n_features: int
-    ) -> Self:
-        """Undo `to_plain`; a ValueError, TypeError or LookupError for anything else."""
-        missing, centre, scale = (
-            tensors.pop(f"encoder.{name}") for name in ("missing", "centre", "scale")
-        )
-        categories = tuple(_restored_levels(*own) for own in plain["categories"])
-        columns = [own.column for own in categories]
-        _demand_columns(np.array(columns, np.int64), n_features, "categories")
-        _demand_columns(missing, n_features, "missing")
-        dates = tuple(DateColumn.from_plain(*own) for own in plain.get("dates", ()))
-        of_dates = [own.column for own in dates]
-        _demand_columns(np.array(of_dates, np.int64), n_features, "dates")
-        demand(not set(columns) & set(of_dates), "dates: expected no categories")
-        right = missing.dtype == np.int32 and not set(columns) & set(missing.tolist())
-        demand(right, "missing: expected columns of numbers, as int32")
-        n_inputs = n_features - len(columns) + len(missing)
-        n_inputs += sum(own.n_added for own in dates)
-        n_inputs += sum(own.n_inputs for own in categories)
-        for name, values in (("centre", centre), ("scale", scale)):
-            right = values.shape == (n_inputs,) and values.dtype == np.float64
-            demand(right, f"{name}: expected a float64 per input")
-            demand(bool(np.isfinite(values).all()), f"{name} must be finite")
-        demand(bool((scale >= 0).all()), "scale must not be negative")
-        flags = plain["bounded"], plain["sparse"]
-        demand(all(type(flag) is bool for flag in flags), "expected true or false")
-        return cls(n_features, categories, missing, centre, scale, *flags, dates)
+    def at_edges(self, column: int) -> np.ndarray:
+        """Return what the inputs of a column are where its pieces begin and end.
 
-
-def _restored_levels(column: Any, levels: Any, rare: Any, missing: Any) -> Levels:
-    demand(type(levels) is list and len(levels) <= MOST_LEVELS, "levels: too many")
-    demand(all(type(level) is str for level in levels), "levels: expected text")
-    ascending = all(a < b for a, b in zip(levels, levels[1:], strict=False))
-    demand(ascending, "levels must be ascending")
-    demand(type(rare) is bool and type(missing) is bool, "expected true or false")
-    return Levels(whole(column), tuple(levels), rare, missing)
-
-
-def _demand_columns(columns: np.ndarray, n_features: int, name: str) -> None:
-    demand(bool((columns[1:] > columns[:-1]).all()), f"{name} must be ascending")
-    inside = len(columns) == 0 or 0 <= columns[0] <= columns[-1] < n_features
-    demand(bool(inside), f"{name}: expected columns of X")
+        (n_edges, 1 + n_pieces): first the number, then its pieces.
+        """
+        own, i = self.pieces.of(column), self.number_input(column)
+        edges = np.append(self.pieces.low[own], self.pieces.high[own][-1])[:, None]
+        pieces = self.pieces.encode(edges, own)
+        self._standardise_pieces(pieces, own)
+        standardise(edges, self.centre[i], self.scale[i : i + 1], bounded=self.bounded)
+        return np.hstack([edges, pieces])
 
 
 # ---- columns of X --------------------------------------------------------------------

@@ -19,8 +19,9 @@ def outputs_of(
 ) -> np.ndarray:
     """Mean outputs of networks; `name` says in an error whose rows they are."""
     outputs = engine.predict(networks, rows, n_threads=n_threads)
-    n_bad = len(outputs) - int(np.isfinite(outputs).all(axis=1).sum())
-    if n_bad:
+    finite = np.isfinite(outputs)
+    if not finite.all():
+        n_bad = len(outputs) - int(finite.all(axis=1).sum())
         raise ValueError(
             f"{name}: {n_bad} of {len(outputs)} rows have values so large that the "
             "network's outputs are not finite. Fit with standardize=True, or scale "

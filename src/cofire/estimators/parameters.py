@@ -93,6 +93,17 @@ class Parameters(BaseEstimator):
         default=True,
     )
 
+    n_pieces: int | None = INPUTS(
+        "int or None",
+        [Interval(Integral, 0, None, closed="left"), None],
+        """With standardize, a column of numbers of a dense X also enters in pieces:
+        inputs that each rise within a part of its range and are flat elsewhere, so that
+        the network can bend its function there as trees cut it. At most this many per
+        column; None: 4 to 32, more for more rows, and none where there are many
+        columns, for bytes and with augmentation; 0: none.""",
+        default=None,
+    )
+
     # ---- sparsity -------------------------------------------------------------------
 
     epsilon: float | None = SPARSITY(

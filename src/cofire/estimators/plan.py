@@ -88,13 +88,17 @@ def make_plan(
     n_rows: int,
     *,
     numeric: bool,
+    n_pieces: int = 0,
     partial: bool = False,
 ) -> Plan:
     """Say what a fit of this many rows does, by parameters that were checked.
 
-    numeric: whether targets are numbers; partial: whether it is one of partial_fit.
+    n_pieces: of each column of numbers, as the encoder has them; numeric: whether
+    targets are numbers; partial: whether it is one of partial_fit.
     """
-    recipe = choose(parameters, n_rows, numeric=numeric, partial=partial)
+    recipe = choose(
+        parameters, n_rows, n_pieces=n_pieces, numeric=numeric, partial=partial
+    )
     optimizer = OPTIMIZERS[parameters.solver]
     return Plan(
         settings=_settings(parameters, method, recipe, partial),

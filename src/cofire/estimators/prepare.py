@@ -174,7 +174,9 @@ def prepare(
             rows = rows._replace(targets=targets.encode(y[few.row_ids]))
     rows = rows._replace(weight=_in_float32(rows.weight))
     if estimator.standardize:
-        encoder = encoder or Encoder.learn(rows.X, rows.weight)
+        images = estimator.augmentation is not None
+        n_pieces = 0 if images else estimator.n_pieces
+        encoder = encoder or Encoder.learn(rows.X, rows.weight, n_pieces=n_pieces)
         rows = rows._replace(X=encoder.encode(rows.X))
     _check_images(estimator.augmentation, rows.X)
     plan = make_plan(
@@ -182,6 +184,7 @@ def prepare(
         method,
         _number_of_rows(rows),
         numeric=kind.is_numeric,
+        n_pieces=0 if encoder is None else encoder.pieces.per_column,
         partial=partial,
     )
     rows, row_ids = _existing(rows, plan)

@@ -17,6 +17,12 @@ PARTIAL_EPOCHS = 200  # that schedules of partial_fit count with
 UPDATES_PER_PASS = 3  # at most, where epochs are passes
 PATIENCE, PATIENCE_IN_STEPS = 40, 10
 
+# Pieces of columns of numbers (pieces.py): how many of each column, and of all.
+ROWS_PER_PIECE = 250
+LEAST_PIECES, MOST_PIECES = 4, 32
+MOST_IN_ALL = 512
+MOST_VALUES = 2**27  # of pieces in all rows: 512 MB
+
 # By solver, for a rate that falls to 0; a constant rate is a third of it.
 RATES = {"sgd": 0.15, "adam": 0.003}
 
@@ -36,6 +42,9 @@ class Recipe:
     max_iter: int
     n_iter_no_change: int
 
+    n_pieces: int
+    """What was found in the data: not more than was asked for."""
+
     steps_per_epoch: int | None = None
     """Not a parameter: the steps of an epoch, where an epoch is not one pass."""
 
@@ -46,11 +55,13 @@ class Recipe:
         return {name: getattr(self, name) for name in names}
 
 
-def choose(parameters: Any, n_rows: int, *, numeric: bool, partial: bool) -> Recipe:
+def choose(
+    parameters: Any, n_rows: int, *, n_pieces: int, numeric: bool, partial: bool
+) -> Recipe:
     """Return what a user gave, and the recipe's values for the rest.
 
-    numeric: whether targets are numbers; partial: whether partial_fit asks, which does
-    not know how long training will be.
+    n_pieces: what the encoder has; numeric: whether targets are numbers; partial:
+    whether partial_fit asks, which does not know how long training will be.
     """
     schedule = "constant" if partial else "cosine"
     batch = int(_given(parameters.batch_size, BATCH))
@@ -83,8 +94,27 @@ def choose(parameters: Any, n_rows: int, *, numeric: bool, partial: bool) -> Rec
         n_iter_no_change=_given(
             parameters.n_iter_no_change, PATIENCE_IN_STEPS if in_steps else PATIENCE
         ),
+        n_pieces=n_pieces,
         steps_per_epoch=per_epoch,
     )
+
+
+def choose_pieces(n_rows: int, n_columns: int) -> int:
+    """Return how many pieces each column of numbers gets; 0: none.
+
+    >>> choose_pieces(500, 10), choose_pieces(5_000, 10), choose_pieces(5_000, 60)
+    (4, 20, 8)
+    >>> choose_pieces(500, 1000)
+    0
+    """
+    most = min(MOST_IN_ALL, MOST_VALUES // max(n_rows, 1)) // max(n_columns, 1)
+    wanted = int(_within(n_rows / ROWS_PER_PIECE, LEAST_PIECES, MOST_PIECES))
+    return min(wanted, most) if most >= LEAST_PIECES else 0
+
+
+def most_columns_in_pieces() -> int:
+    """Return how many columns of numbers there may be for any to get pieces."""
+    return MOST_IN_ALL // LEAST_PIECES
 
 
 def _given(value: Any, otherwise: Any) -> Any:

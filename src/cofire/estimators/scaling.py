@@ -122,13 +122,18 @@ def standardise(
 
     The last axis of `values` has the columns, or `scale` has one value for each.
     """
+    # For one row, each call of NumPy takes as long as a network: none is without need,
+    # and `count_nonzero` takes a third of what `any` does.
     constant = scale == 0
+    some = np.count_nonzero(constant) > 0
     with np.errstate(over="ignore", invalid="ignore"):
         np.subtract(values, centre, out=values)
-        np.divide(values, np.where(constant, 1.0, scale), out=values)
-    if constant.any():
+        np.divide(values, np.where(constant, 1.0, scale) if some else scale, out=values)
+    if some:
         values[..., constant] = 0.0
-    values[np.isnan(values)] = 0.0
+    gaps = np.isnan(values)
+    if np.count_nonzero(gaps):
+        values[gaps] = 0.0
     if bounded:
         np.clip(values, -MOST, MOST, out=values)
     else:
@@ -144,7 +149,7 @@ def bend(values: np.ndarray) -> None:
     [-3.0, 4.0, 4.693, -10.0]
     """
     far = np.abs(values) > BEND
-    if far.any():
+    if np.count_nonzero(far):
         beyond = values[far]
         bent = BEND + np.log1p(np.abs(beyond) - BEND)
         values[far] = np.copysign(np.minimum(bent, MOST), beyond)

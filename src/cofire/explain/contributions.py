@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from cofire.core.network import SparseNetwork
-from cofire.estimators.importances import by_feature
+from cofire.estimators.importances import by_feature, input_sizes
 from cofire.estimators.inputs import ScaledBytes
 from cofire.estimators.raw import check_rows
 
@@ -21,7 +21,10 @@ class Contributions(NamedTuple):
     mean: np.ndarray
     """Contribution to the right outputs: above 0 if the feature helped."""
     gradient: np.ndarray
-    """Root of the mean squared gradient: how much the outputs depend on the feature."""
+    """Root of the mean squared gradient: how much the outputs depend on the feature.
+
+    With respect to inputs of variance 1.
+    """
     positive: np.ndarray
     """Fraction of the networks in which the contribution is above 0."""
 
@@ -59,7 +62,7 @@ def contributions(model: Any, X: Any, y: Any) -> Contributions:
             mean += (inputs * gradient).sum(axis=0)
             square += (gradient**2).sum(axis=0)
         means.append(by_feature(model, mean / n_rows))
-        squares.append(by_feature(model, square / n_rows))
+        squares.append(by_feature(model, input_sizes(model) ** 2 * square / n_rows))
     return Contributions(
         np.mean(means, axis=0),
         np.sqrt(np.mean(squares, axis=0)),

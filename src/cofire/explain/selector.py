@@ -199,6 +199,8 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 "scikit-learn's SelectFromModel or RFE."
             )
         own = clone(estimator)
+        if own.n_pieces is None:  # what enters must not depend on how many are left
+            own.set_params(n_pieces=0)
         return own if self.n_jobs is None else own.set_params(n_jobs=self.n_jobs)
 
     def _usable_folds(self, y: np.ndarray, classes: bool) -> int:

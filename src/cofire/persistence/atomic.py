@@ -20,10 +20,13 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """Open a new file that replaces `path` once the block has succeeded.
 
     The folder must exist. A symbolic link keeps pointing to its file, which is
-    replaced.
+    replaced. What is no regular file (a folder, a pipe, a device) is refused: to put a
+    file in the place of /dev/null would harm the whole machine.
     """
-    path = os.path.realpath(path)
+    path = _real(path)
     folder, name = os.path.split(path)
+    if not os.path.lexists(folder):
+        raise FileNotFoundError(errno.ENOENT, "There is no such folder", folder)
     temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
     try:
         try:
@@ -41,9 +44,24 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
 
 def write_atomically(path: str | PathLike[str], content: bytes) -> None:
     """Write a file in one step; missing folders are created."""
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path)
     with replacing(path) as file:
         file.write(content)
+
+
+def make_folder(path: str | PathLike[str]) -> None:
+    """Create the folder of a file, if it is missing: of a link, that of its file."""
+    Path(_real(path)).parent.mkdir(parents=True, exist_ok=True)
+
+
+def _real(path: str | PathLike[str]) -> str:
+    """Return the path of the file itself; an OSError if it is no regular file."""
+    path = os.path.realpath(path)
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise OSError(errno.EINVAL, "Not a regular file, so none is put there", path)
+    return path
 
 
 def check_writable(path: str | PathLike[str]) -> None:
@@ -51,9 +69,7 @@ def check_writable(path: str | PathLike[str]) -> None:
 
     For commands that compute for a long time before they write.
     """
-    path = os.path.realpath(path)
-    if os.path.isdir(path):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    path = _real(path)
     folder = next(folder for folder in Path(path).parents if folder.exists())
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):

@@ -24,7 +24,11 @@ from cofire.errors import ModelFormatError
 from cofire.persistence.atomic import replacing
 from cofire.persistence.values import Document, canonical
 
-FORMAT = 1
+FORMAT, PIPELINE_FORMAT = 1, 2
+"""Of a model, and of one with the steps of a pipeline before it.
+
+A cofire that knows no pipelines refuses the second as newer than itself.
+"""
 DAMAGED = (
     "The file was damaged or edited: copy it again from its source, or train again."
 )
@@ -44,14 +48,15 @@ _MALFORMED = (
 def write(path: Path, document: Document, tensors: dict[str, np.ndarray]) -> None:
     """Write the file; equal contents give equal bytes."""
     document = document | {
-        "format": FORMAT,
+        "format": PIPELINE_FORMAT if "pipeline" in document else FORMAT,
         "tensors": {name: _sha256(array.data) for name, array in tensors.items()},
     }
     document["sha256"] = _sha256(canonical(document).encode())
     header, arrays = _laid_out(canonical(document), tensors)
     if len(header) > _MAX_HEADER or _has_too_many_values(header.decode("ascii")):
         raise ValueError(
-            "the model's history is too long for a model file: train fewer epochs."
+            "the model's history, or the vocabulary of its pipeline, is too long for a "
+            "model file: train fewer epochs, or keep fewer words (max_features)."
         )
     with replacing(path) as file:
         file.write(len(header).to_bytes(8, "little"))
@@ -193,12 +198,13 @@ def _document(metadata: Any) -> Document:
     text = metadata[_KEY]
     document = dict(json.loads(text))
     version = document["format"]
-    if type(version) is int and version > FORMAT:
+    if type(version) is int and version > PIPELINE_FORMAT:
         raise ValueError(
             f"written by a newer cofire ({document.get('cofire')}, format "
-            f"{version}); this one reads up to format {FORMAT}."
+            f"{version}); this one reads up to format {PIPELINE_FORMAT}."
         )
-    if version != FORMAT or canonical(document) != text:
+    expected = PIPELINE_FORMAT if "pipeline" in document else FORMAT
+    if version != expected or canonical(document) != text:
         raise ValueError("its description is not in the form that cofire writes.")
     sha256 = document.pop("sha256")
     if sha256 != _sha256(canonical(document).encode()):

@@ -52,6 +52,14 @@ def is_array(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() == {"$array"}
 
 
+def array_bytes(plain: Any) -> int:
+    """Return the memory that an array will take; a ValueError if it is none."""
+    demand(is_array(plain), "expected an array")
+    entry = plain["$array"]
+    demand(bool(_DTYPE.fullmatch(entry["dtype"])), "unknown dtype")
+    return np.dtype(entry["dtype"]).itemsize * len(entry["values"])
+
+
 def _encode(value: Any, name: str) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value

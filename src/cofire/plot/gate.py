@@ -38,7 +38,7 @@ class GateDisplay(Display):
     >>> model = SparseMLPClassifier(max_iter=5, random_state=0).fit(X, y)
     >>> display = GateDisplay.from_estimator(model, X)
     >>> round(display.gate, 1)
-    3.5
+    3.9
     """
 
     def __init__(

@@ -166,6 +166,7 @@ void add_training(nb::module_& m) {
         .def_ro("fired", &EpochResult::fired);
     m.def("train_epoch", py_train_epoch, nb::kw_only(), "network"_a, "optimizer"_a, "samples"_a,
           "batches"_a, "n_threads"_a);
+    m.attr("ROWS_PER_TASK") = kRowsPerTask;
     m.def("predict", py_predict, nb::kw_only(), "networks"_a, "rows"_a, "out"_a.none(),
           "n_threads"_a);
 }

@@ -46,6 +46,9 @@ struct EpochResult {
 EpochResult train_epoch(const NetworkView& network, const Samples& samples, const Batches& batches,
                         const Optimizer& optimizer, const CallContext& context);
 
+// Prediction gives a thread so many rows at a time: enough to be worth taking.
+constexpr int64_t kRowsPerTask = 1024;
+
 // out (n_rows x n_out, sample-major) = predictions for the rows, the mean of those of all networks;
 // false if interrupted.
 bool predict(const std::vector<NetworkView>& networks, const Rows& rows, float* out,

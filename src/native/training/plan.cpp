@@ -170,9 +170,9 @@ bool Plan::stays_finite(double largest_input) const {
 
 int64_t Plan::widest() const { return *std::max_element(n_live.begin(), n_live.end()); }
 
-TileSpace Plan::make_space(int tile_size) const {
+TileSpace tile_space(const std::vector<int64_t>& n_neurons, int tile_size) {
     TileSpace space;
-    for (int64_t n : n_live) space.stage.emplace_back((n + 1) * tile_size + 16, 0.0f);
+    for (int64_t n : n_neurons) space.stage.emplace_back((n + 1) * tile_size + 16, 0.0f);
     return space;
 }
 

@@ -72,6 +72,10 @@ using Marks = std::vector<std::vector<uint8_t>>;  // per stage and neuron
 struct TileSpace {
     std::vector<Floats> stage;
 };
+TileSpace tile_space(const std::vector<int64_t>& n_neurons, int tile_size);
+
+// Beyond about the size of the second cache, tile rows are prefetched.
+inline bool beyond_cache(int64_t n_neurons, int n8) { return n_neurons * n8 * 32 > 1024 * 1024; }
 
 // Neurons that provably change nothing are left out: those without a path to an output, and
 // neurons that stay at zero because nothing but a bias <= 0 reaches them (dead_below_zero).
@@ -99,10 +103,9 @@ struct Plan {
     }
     // Whether inputs of this size at most surely give finite outputs, by the size of the weights.
     bool stays_finite(double largest_input) const;
-    // Beyond about the size of the second cache, tile rows are prefetched.
-    bool is_far(int stage, int n8) const { return n_live[stage] * n8 * 32 > 1024 * 1024; }
+    bool is_far(int stage, int n8) const { return beyond_cache(n_live[stage], n8); }
 
-    TileSpace make_space(int tile_size) const;
+    TileSpace make_space(int tile_size) const { return tile_space(n_live, tile_size); }
     // Fills the stages 1 … last from stage 0.
     void forward(const Kernels& kernels, int n8, TileSpace& space, int last) const;
 };

@@ -20,12 +20,15 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from helpers.reliability import figures
 
 # What the fuzzer watches: the way of a file from its bytes to an estimator.
 WATCHED = ["saving", "errors", "methods", "estimators.parameters", "training.cost"]
 WATCHED += [f"persistence.{name}" for name in ("model_file", "progress", "values")]
+WATCHED += [f"pipelines.{n}" for n in ("checks", "contents", "kinds", "parameters")]
+WATCHED += ["pipelines.pipeline", "pipelines.transformers", "estimators.restoring"]
 WATCHED += ["core.layer", "core.network", "core.optimizers", "engine.augmentation"]
 try:
     import atheris
@@ -43,6 +46,7 @@ with watching:
         Parts,
         is_sound,
         pack,
+        predicts,
         unpack,
         with_text,
     )
@@ -66,15 +70,13 @@ def fuzz(runs: int, corpus: Path) -> None:
             return
         if not is_sound(unpack(data)):
             raise AssertionError("loaded with broken arrays")
-        model.n_jobs = 1
-        X = np.ones((2, model.n_features_in_), np.float32)
         try:
-            outputs = model._predict_outputs(X)
+            right = predicts(model, _rows(model))
         except ValueError as error:  # weights may be huge, and still be weights
             if "outputs are not finite" not in str(error):
                 raise
             return
-        if outputs.shape != (2, model.network_.sizes[-1]):
+        if not right:
             raise AssertionError("does not predict")
 
     def mutate(data: bytes, max_size: int, seed: int) -> bytes:
@@ -97,6 +99,13 @@ def fuzz(runs: int, corpus: Path) -> None:
         [sys.argv[0], *arguments, str(corpus)], execute, custom_mutator=mutate
     )
     atheris.Fuzz()
+
+
+def _rows(model):
+    """Two rows that a model may be asked for: numbers, or texts for words."""
+    if isinstance(model, Pipeline):
+        return file_cases.TEXTS if len(model.steps) < 3 else file_cases.PROBE
+    return np.ones((2, model.n_features_in_), np.float32)
 
 
 def _mutated(good: Good, draw: random.Random, mutate) -> bytes:

@@ -211,13 +211,47 @@ def descriptions(good: Good) -> Iterator[Content]:
         yield f"header in {coding}", assemble(json.dumps(header).encode(coding), data)
 
 
-def contents(good: Good, mark: Path) -> Iterator[Content]:
+def forged_pipelines(good: Good, mark: Path) -> Iterator[Content]:
+    """Right files of a pipeline but for a class, an attribute, or a value."""
+    encoded = base64.b64encode(pickle.dumps(Call(os.mkdir, str(mark)))).decode()
+    for expression in (*EXPRESSIONS, encoded):
+        for place in ("class", "parameter", "attribute", "step", "dtype", "version"):
+            parts = good.parts.copy()
+            pipeline = parts.document["pipeline"]
+            steps = pipeline["steps"]["parameters"]["steps"]
+            step = steps[0][1]
+            if place == "class":
+                step["class"] = expression
+            elif place == "parameter":
+                step["parameters"]["remainder"] = expression
+            elif place == "attribute":
+                step["attributes"][expression] = 1
+            elif place == "step":
+                steps.insert(0, ["x", expression])
+            elif place == "dtype":
+                rare = step["attributes"]["transformers_"][1][1]
+                rare["defaults"]["dtype"] = expression
+            else:
+                pipeline["scikit-learn"] = expression
+            yield f"pipeline, {place} = {expression[:40]}", pack(parts)
+    for name in ("__class__", "__dict__", "transform", "__setstate__", "set_params"):
+        parts = good.parts.copy()
+        step = parts.document["pipeline"]["steps"]["parameters"]["steps"][0][1]
+        step["attributes"][name] = encoded
+        yield f"pipeline, attribute {name}", pack(parts)
+    parts = good.parts.copy()
+    parts.document["pipeline"]["steps"]["defaults"]["memory"] = str(mark)
+    yield "pipeline, a folder to write to", pack(parts)
+
+
+def contents(good: Good, pipeline: Good, mark: Path) -> Iterator[Content]:
     yield from pickles(mark)
     yield from archives(good)
     yield from forged(good, mark)
     yield from labels(good)
     yield from tensor_names(good)
     yield from descriptions(good)
+    yield from forged_pipelines(pipeline, mark)
 
 
 def strange_paths(folder: Path, good: Good) -> Iterator[tuple[str, str]]:

@@ -122,7 +122,8 @@ if __name__ == "__main__":
     else:
         with scratch_folder() as folder:  # what the first load imports is not counted
             path = Path(folder) / "m"
-            path.write_bytes(file_cases.good_files(Path(folder))[0].content)
-            load(path)
+            for good in file_cases.good_files(Path(folder)):
+                path.write_bytes(good.content)
+                load(path)
         for line in sys.stdin:
             say(each(Path(line.rstrip("\n"))))

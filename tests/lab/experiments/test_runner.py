@@ -605,8 +605,10 @@ def test_the_profile_and_the_run_say_how_it_is_trained():
 @pytest.mark.parametrize("profile", ["masked", "sparse", "house"])
 def test_a_profile_leaves_nothing_that_counts_to_the_default_recipe(profile):
     left = {f.name for f in fields(Recipe)} - settings(profile).keys()
-    # Its patience is that of early_stopping, which is off; steps are no parameter.
-    assert left == {"n_iter_no_change", "steps_per_epoch"}
+    # Its patience is that of early_stopping, which is off; steps are no parameter, and
+    # without standardize there are no pieces.
+    assert left == {"n_iter_no_change", "n_pieces", "steps_per_epoch"}
+    assert settings(profile)["standardize"] is False
     assert settings(profile)["early_stopping"] is False
     assert settings(profile)["n_networks"] == 1
 

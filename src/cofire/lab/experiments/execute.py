@@ -191,7 +191,7 @@ def outcome(model: Any, monitor: Monitor, data: RunData, seconds: float) -> Outc
 def _rows_an_epoch(model: Any, n_rows: int) -> int:
     """Count the rows that an epoch trains on."""
     numeric = isinstance(model, SparseMLPRegressor)
-    recipe = choose(model, n_rows, numeric=numeric, partial=False)
+    recipe = choose(model, n_rows, n_pieces=0, numeric=numeric, partial=False)
     size = min(recipe.batch_size, n_rows)
     if recipe.steps_per_epoch is not None:
         return recipe.steps_per_epoch * size
