@@ -117,7 +117,7 @@ def seconds(half):
     )
     if "lightgbm" not in half.models:
         return Verdict(goal, "LightGBM was not run", None)
-    ratio = time_ratio(half.table_of("cpu_seconds"), OURS, "lightgbm")
+    ratio = time_ratio(half.rows, OURS, "lightgbm")
     if ratio is None:
         return Verdict(goal, "no tables", None)
     places = mean_ranks(half.scores.loc[half.tables("classes")])

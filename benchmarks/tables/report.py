@@ -160,7 +160,7 @@ def rank_part(half, picture):
                 number(done["numbers"][model].clip(lower=0).mean(), 3),
                 number(geometric_mean(seconds[model]), 3),
                 number(
-                    time_ratio(seconds, model, "lightgbm")
+                    time_ratio(half.rows, model, "lightgbm")
                     if "lightgbm" in seconds
                     else None,
                     2,
@@ -176,7 +176,7 @@ def rank_part(half, picture):
         f"over the tables that all models finished, {n['classes']} with classes and "
         f"{n['numbers']} with numbers. Seconds: "
         "of one processor, with one thread, geometric mean over the tables that a "
-        "model finished; / LightGBM: over those that both did.\n"
+        "model finished; / LightGBM: over fits of both on the same kind of machine.\n"
     )
     for task, scores in of.items():
         test = rank_test(scores)

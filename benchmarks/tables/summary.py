@@ -64,6 +64,7 @@ class Half:
     models: list[str]
     absent: dict[str, str]  # models that finished no table, and why
     left_out: list[str]  # tables that not every model has tried
+    rows: pd.DataFrame  # one line per fit
 
     @property
     def scores(self):
@@ -109,7 +110,7 @@ def half_of(rows, name):
     models.sort(key=lambda model: model != OURS)
     tried = found[found["model"].isin(models)].groupby("table")["model"].nunique()
     left_out = [t for t in dict.fromkeys(found["table"]) if tried[t] < len(models)]
-    return Half(name, found, models, absent, left_out)
+    return Half(name, found, models, absent, left_out, rows)
 
 
 def ranks(scores):
@@ -182,10 +183,20 @@ def compare(scores):
     return lines
 
 
-def time_ratio(seconds, model, other):
-    """Geometric mean over tables of one model's seconds divided by another's."""
-    ratios = seconds[model].clip(lower=SHORTEST) / seconds[other].clip(lower=SHORTEST)
-    return geometric_mean(ratios)
+def time_ratio(rows, model, other):
+    """Geometric mean over tables of one model's seconds divided by another's.
+
+    rows: one line per fit. Only the same fold on the same kind of machine counts.
+    """
+    same = ["table", "repeat", "fold", "machine"]
+    ok = rows[rows["status"] == "ok"]
+    sides = [
+        ok.loc[ok["model"] == name, [*same, "cpu_seconds"]] for name in (model, other)
+    ]
+    pairs = sides[0].merge(sides[1], on=same, suffixes=("", "_other"))
+    means = pairs.groupby("table")[["cpu_seconds", "cpu_seconds_other"]].mean()
+    means = means.clip(lower=SHORTEST)
+    return geometric_mean(means["cpu_seconds"] / means["cpu_seconds_other"])
 
 
 def geometric_mean(values):
