@@ -8,7 +8,9 @@ The searches are those that a fit of `method="cofire"` with `profiles.HOUSE` ask
 recorded in its first epochs. Beside each of them NumPy multiplies the same activations,
 those of the neurons that fire, in float32 and on as many threads: one sgemm per layer,
 into memory that is already there. Both run in turns; each has its best of several
-rounds. The activations, the ranking and the draw are extra work of the search.
+rounds. OpenBLAS's threads wait busily for their next product, for some 25 ms, and would
+take a core from the search: they are told to sleep at once. The activations, the
+ranking and the draw are extra work of the search.
 
 `--fits` prints the seconds of rewiring and of training that receipts of fits name.
 """
@@ -169,6 +171,7 @@ def main():
         return
     n_threads = arguments.threads[0]
     os.environ |= dict.fromkeys(THREAD_SETTINGS, str(n_threads))
+    os.environ["OPENBLAS_THREAD_TIMEOUT"] = "4"  # 2^4 cycles, the least there is
     time_searches(n_threads, arguments.rounds)
     if arguments.fits:
         time_fits(n_threads)
