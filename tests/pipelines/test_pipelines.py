@@ -140,7 +140,7 @@ def test_a_loaded_pipeline_can_be_cloned_fitted_and_set(tmp_path):
 
 def test_a_loaded_choice_of_features_says_why_it_cannot_be_fitted(tmp_path):
     loaded = saved_and_loaded(fitted("SelectFromModel"), tmp_path)
-    with pytest.raises(NotImplementedError, match="not the model by which it chose"):
+    with pytest.raises(RuntimeError, match="not the model by which it chose"):
         loaded.steps[0][1].set_params(prefit=False).fit(X, Y)
 
 

@@ -27,7 +27,7 @@ class Chosen(BaseEstimator):
     feature_importances_: np.ndarray
 
     def fit(self, X: Any, y: Any = None) -> "Chosen":
-        raise NotImplementedError(
+        raise RuntimeError(
             "this SelectFromModel was read from a model file, which holds the features "
             "that it chose, not the model by which it chose: make a new one to fit it."
         )
