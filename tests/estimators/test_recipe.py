@@ -8,7 +8,7 @@ import pytest
 import cofire
 from cofire import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.plan import check_parameters, make_plan
-from cofire.estimators.recipe import Recipe, choose
+from cofire.estimators.recipe import Recipe, choose, choose_epsilon
 from helpers.estimator_cases import ESTIMATORS, classes, data_for, same_training
 
 CHOSEN = {field.name for field in fields(Recipe)} - {"steps_per_epoch"}
@@ -31,6 +31,20 @@ def plan(of, n_rows, partial=False, **how):
         numeric=of is SparseMLPRegressor,
         partial=partial,
     )
+
+
+def test_wide_tables_of_few_rows_have_a_smaller_epsilon():
+    rng = np.random.default_rng(0)
+    for of in ESTIMATORS:
+        for n_inputs, epsilon in ((5000, 3.0), (6000, 2.5), (20_000, 1.0)):
+            model = of((5,), method="static", max_iter=1, n_networks=1)
+            model.fit(rng.random((8, n_inputs)), np.arange(8) % 2)
+            assert model.chosen_parameters_["epsilon"] == epsilon
+            assert model.network_.layers[0].nnz == int(epsilon * (n_inputs + 5))
+
+
+def test_many_rows_need_connections_however_wide_they_are():
+    assert choose_epsilon(8000, 50_000) == choose_epsilon(8000, 10) == 10
 
 
 # ---- by the number of rows -----------------------------------------------------------

@@ -110,7 +110,7 @@ class Parameters(BaseEstimator):
         "float or None",
         [_POSITIVE, None],
         """A layer gets epsilon * (n_in + n_out) connections, at most all of them; None:
-        a number from 3 to 25, larger for more rows.
+        a number from 1 to 25, larger for more rows, smaller for very wide tables.
         (scikit-learn's `epsilon`, the constant of Adam, is `adam_epsilon` here.)""",
         default=None,
     )

@@ -89,15 +89,22 @@ def make_plan(
     *,
     numeric: bool,
     n_pieces: int = 0,
+    n_inputs: int = 1,
     partial: bool = False,
 ) -> Plan:
     """Say what a fit of this many rows does, by parameters that were checked.
 
-    n_pieces: of each column of numbers, as the encoder has them; numeric: whether
-    targets are numbers; partial: whether it is one of partial_fit.
+    n_pieces: of each column of numbers, as the encoder has them; n_inputs: of the
+    network; numeric: whether targets are numbers; partial: whether it is one of
+    partial_fit.
     """
     recipe = choose(
-        parameters, n_rows, n_pieces=n_pieces, numeric=numeric, partial=partial
+        parameters,
+        n_rows,
+        n_pieces=n_pieces,
+        n_inputs=n_inputs,
+        numeric=numeric,
+        partial=partial,
     )
     optimizer = OPTIMIZERS[parameters.solver]
     return Plan(

@@ -185,6 +185,7 @@ def prepare(
         _number_of_rows(rows),
         numeric=kind.is_numeric,
         n_pieces=0 if encoder is None else encoder.pieces.per_column,
+        n_inputs=rows.X.shape[1],
         partial=partial,
     )
     rows, row_ids = _existing(rows, plan)

@@ -17,6 +17,12 @@ PARTIAL_EPOCHS = 200  # that schedules of partial_fit count with
 UPDATES_PER_PASS = 3  # at most, where epochs are passes
 PATIENCE, PATIENCE_IN_STEPS = 40, 10
 
+# Connections: epsilon grows with the rows. With few rows, the inputs of a wide table get
+# INPUT_CONNECTIONS at most, as long as epsilon is not below 1.
+ROWS_PER_EPSILON = 800
+LEAST_EPSILON, FEW_ROWS_EPSILON, MOST_EPSILON = 1.0, 3.0, 25.0
+INPUT_CONNECTIONS = 15_000
+
 # Pieces of columns of numbers (pieces.py): how many of each column, and of all.
 ROWS_PER_PIECE = 250
 LEAST_PIECES, MOST_PIECES = 4, 32
@@ -56,12 +62,19 @@ class Recipe:
 
 
 def choose(
-    parameters: Any, n_rows: int, *, n_pieces: int, numeric: bool, partial: bool
+    parameters: Any,
+    n_rows: int,
+    *,
+    n_pieces: int,
+    numeric: bool,
+    partial: bool,
+    n_inputs: int = 1,
 ) -> Recipe:
     """Return what a user gave, and the recipe's values for the rest.
 
     n_pieces: what the encoder has; numeric: whether targets are numbers; partial:
-    whether partial_fit asks, which does not know how long training will be.
+    whether partial_fit asks, which does not know how long training will be; n_inputs:
+    of the network.
     """
     schedule = "constant" if partial else "cosine"
     batch = int(_given(parameters.batch_size, BATCH))
@@ -82,7 +95,7 @@ def choose(
     if numeric and not partial:
         alpha = _within(5 / n_rows, 2e-4, 1e-2)
     return Recipe(
-        epsilon=_given(parameters.epsilon, _within(n_rows / 800, 3.0, 25.0)),
+        epsilon=_given(parameters.epsilon, choose_epsilon(n_rows, n_inputs)),
         update_interval=_given(parameters.update_interval, interval),
         drop_schedule=_given(parameters.drop_schedule, schedule),
         learning_rate=rate,
@@ -97,6 +110,19 @@ def choose(
         n_pieces=n_pieces,
         steps_per_epoch=per_epoch,
     )
+
+
+def choose_epsilon(n_rows: int, n_inputs: int) -> float:
+    """Return epsilon: a layer gets epsilon * (n_in + n_out) connections.
+
+    >>> [choose_epsilon(n_rows, 100) for n_rows in (200, 8_000, 100_000)]
+    [3.0, 10.0, 25.0]
+    >>> [choose_epsilon(200, n_inputs) for n_inputs in (5_000, 10_000, 50_000)]
+    [3.0, 1.5, 1.0]
+    """
+    least = INPUT_CONNECTIONS / max(n_inputs, 1)
+    least = _within(least, LEAST_EPSILON, FEW_ROWS_EPSILON)
+    return _within(n_rows / ROWS_PER_EPSILON, least, MOST_EPSILON)
 
 
 def choose_pieces(n_rows: int, n_columns: int) -> int:
