@@ -17,8 +17,8 @@ PARTIAL_EPOCHS = 200  # that schedules of partial_fit count with
 UPDATES_PER_PASS = 3  # at most, where epochs are passes
 PATIENCE, PATIENCE_IN_STEPS = 40, 10
 
-# Connections: epsilon grows with the rows. With few rows, the inputs of a wide table get
-# INPUT_CONNECTIONS at most, as long as epsilon is not below 1.
+# Connections: epsilon grows with the rows. With few rows, the inputs of a wide table
+# get INPUT_CONNECTIONS at most, as long as epsilon is not below 1.
 ROWS_PER_EPSILON = 800
 LEAST_EPSILON, FEW_ROWS_EPSILON, MOST_EPSILON = 1.0, 3.0, 25.0
 INPUT_CONNECTIONS = 15_000
