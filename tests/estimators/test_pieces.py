@@ -149,6 +149,16 @@ def test_neither_bytes_nor_sparse_rows_have_pieces():
         assert len(Encoder.learn(own, None, n_pieces=4).pieces) == 0
 
 
+def test_columns_that_differ_by_rounding_have_no_pieces():
+    """They are constant: pieces would make inputs of the rounding."""
+    X = rows()
+    X[:, 1] = 1 + np.arange(N) % 9 * (np.finfo(float).eps / 2)
+    model = SparseMLPClassifier(max_iter=2, random_state=0).fit(X, X[:, 0] > 0)
+    assert np.unique(model._state.encoder.pieces.column).tolist() == [0, 2]
+    assert np.isfinite(model.feature_importances_).all()
+    assert model.feature_importances_[1] == 0
+
+
 # ---- how many ------------------------------------------------------------------------
 
 

@@ -115,6 +115,7 @@ class Encoder:
             centre, scale = column_scales(block, weight, eps, bounded=bounded)
             centres.append(centre)
             scales.append(scale)
+            learner.forget(part[scale == 0])
         gaps = np.concatenate(fractions)
         gaps[columns >= n_features] = 0.0  # a missing date is missing once
         n_inputs = len(columns) + int((gaps > 0).sum())

@@ -133,9 +133,8 @@ class Learner:
 
     def __init__(self, n_pieces: int | None) -> None:
         self.n_pieces = n_pieces
-        self.columns: list[int] = []
-        self.values: list[np.ndarray] = []
-        self.weights: list[np.ndarray | None] = []
+        # Of each column its values, ascending, and their weights.
+        self.columns: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
 
     def look(
         self, block: np.ndarray, columns: np.ndarray, weight: np.ndarray | None
@@ -152,10 +151,13 @@ class Learner:
             distinct = 1 + np.count_nonzero(values[1:] > values[:-1])
             if distinct < _DISTINCT or abs(values[[0, -1]]).max() > _LARGEST:
                 continue
-            self.columns.append(int(j))
-            self.values.append(values)
             own = None if weight is None else weight[ids][there][order]
-            self.weights.append(own)
+            self.columns[int(j)] = values, own
+
+    def forget(self, columns: np.ndarray) -> None:
+        """Leave out columns whose values differ by rounding alone."""
+        for j in columns:
+            self.columns.pop(int(j), None)
 
     @property
     def _too_many(self) -> bool:
@@ -170,10 +172,8 @@ class Learner:
         n_pieces = min(n_pieces, _SAMPLE)  # more have no effect
         if n_pieces == 0 or not self.columns:
             return Pieces.none()
-        edges = [
-            _edges(*of, n_pieces) for of in zip(self.values, self.weights, strict=True)
-        ]
-        column = np.repeat(self.columns, [len(own) - 1 for own in edges])
+        edges = [_edges(*own, n_pieces) for own in self.columns.values()]
+        column = np.repeat(list(self.columns), [len(own) - 1 for own in edges])
         return Pieces(
             column.astype(np.int32),
             np.concatenate([own[:-1] for own in edges]),
