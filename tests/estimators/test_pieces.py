@@ -254,3 +254,25 @@ def test_what_a_column_gives_is_measured_over_its_quantiles():
         np.testing.assert_allclose(slopes[:, j], slope, rtol=0.02, atol=0.02)
     assert not variances[:, 2:].any()
     assert not slopes[:, 2:].any()
+
+
+@pytest.mark.parametrize("kind", [SparseMLPRegressor, SparseMLPClassifier])
+def test_without_hidden_layers_importances_are_deviations_of_the_functions(kind):
+    """The model is a sum of functions of a column: their spread is what they matter."""
+    X = np.random.default_rng(0).random((4000, 3))
+    f = np.c_[np.abs(X[:, 0] - 0.5), np.where(X[:, 1] > 0.7, 0.2, 0), 0.1 * X[:, 2]]
+    y = f.sum(axis=1)
+    model = kind((), method="dense", n_networks=1, random_state=0)
+    model.fit(X, y if kind is SparseMLPRegressor else y > np.median(y))
+    grid = np.repeat(np.linspace(0, 1, 20_001)[:, None], 3, axis=1)
+    inputs = model._state.encoder.encode(grid)
+    columns = model._state.encoder.input_columns()
+    weights = model.network_.layers[0].to_scipy().toarray()
+    if kind is SparseMLPClassifier:
+        weights = weights[1] - weights[0]
+    outputs = [
+        inputs[:, columns == j] @ weights.reshape(-1)[columns == j] for j in range(3)
+    ]
+    deviations = np.std(outputs, axis=1)
+    expected = deviations / deviations.sum()
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=0.05)
