@@ -159,6 +159,25 @@ def test_columns_that_differ_by_rounding_have_no_pieces():
     assert model.feature_importances_[1] == 0
 
 
+def test_names_tell_pieces_apart():
+    """Also of columns whose values have their first digits in common, and of dates."""
+    X = np.random.default_rng(0).normal(size=(N, 2)) + [1e8, 0]
+    frame = pd.DataFrame(X, columns=["far", "near"])
+    frame["day"] = pd.date_range("2020-01-01", periods=N)
+    frame["hour"] = pd.date_range("2020-01-01", periods=N, freq="min")
+    encoder = Encoder.learn(frame, None, n_pieces=2)
+    names = encoder.input_names(list(frame.columns))
+    assert len(set(names)) == len(names)
+    low, middle, high = (f"{value:.9g}" for value in np.sort(X[:, 0])[[0, 199, -1]])
+    assert names[-8:-6] == [f"far from {low} to {middle}", f"far from {middle} to {high}"]
+    assert names[-4:] == [
+        "day from 2020-01-01 to 2020-07-18",
+        "day from 2020-07-18 to 2021-02-03",
+        "hour from 2020-01-01T00:00:00 to 2020-01-01T03:19:00",
+        "hour from 2020-01-01T03:19:00 to 2020-01-01T06:39:00",
+    ]
+
+
 # ---- how many ------------------------------------------------------------------------
 
 

@@ -323,12 +323,13 @@ class Encoder:
 
     def input_names(self, columns: list[str]) -> list[str]:
         """Names of the inputs, given those of the columns of X."""
+        dates = [own.column for own in self.dates]
         columns = expanded_names(columns, self.dates)
         names = [columns[j] for j in self._numbers]
         names += [f"{columns[j]} missing" for j in self.missing]
         for levels in self.categories:
             names += levels.names(columns[levels.column])
-        return names + self.pieces.names(columns)
+        return names + self.pieces.names(columns, dates)
 
     def input_columns(self) -> np.ndarray:
         """For each input the column of X that it comes from."""
