@@ -466,6 +466,7 @@ MALFORMED = {
     "wide piece columns": change("piece_column", lambda a: a.astype(np.int64)),
     "a piece that is not finite": change("piece_high", with_last(np.inf)),
     "a piece that ends first": change("piece_high", with_last(-1e9)),
+    "a gap between pieces": change("piece_low", with_last(1e-9)),
     "pieces in single precision": change("piece_low", lambda a: a.astype(np.float32)),
     "pieces of no size": change("piece_size", 0.0),
     "pieces of a size that is no number": change("piece_size", "1"),

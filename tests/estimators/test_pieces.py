@@ -149,6 +149,35 @@ def test_neither_bytes_nor_sparse_rows_have_pieces():
         assert len(Encoder.learn(own, None, n_pieces=4).pieces) == 0
 
 
+def test_columns_that_differ_by_rounding_have_no_pieces():
+    """They are constant: pieces would make inputs of the rounding."""
+    X = rows()
+    X[:, 1] = 1 + np.arange(N) % 9 * (np.finfo(float).eps / 2)
+    model = SparseMLPClassifier(max_iter=2, random_state=0).fit(X, X[:, 0] > 0)
+    assert np.unique(model._state.encoder.pieces.column).tolist() == [0, 2]
+    assert np.isfinite(model.feature_importances_).all()
+    assert model.feature_importances_[1] == 0
+
+
+def test_names_tell_pieces_apart():
+    """Also of columns whose values have their first digits in common, and of dates."""
+    X = np.random.default_rng(0).normal(size=(N, 2)) + [1e8, 0]
+    frame = pd.DataFrame(X, columns=["far", "near"])
+    frame["day"] = pd.date_range("2020-01-01", periods=N)
+    frame["hour"] = pd.date_range("2020-01-01", periods=N, freq="min")
+    encoder = Encoder.learn(frame, None, n_pieces=2)
+    names = encoder.input_names(list(frame.columns))
+    assert len(set(names)) == len(names)
+    low, middle, high = (f"{value:.9g}" for value in np.sort(X[:, 0])[[0, 199, -1]])
+    assert names[-8:-6] == [f"far from {low} to {middle}", f"far from {middle} to {high}"]
+    assert names[-4:] == [
+        "day from 2020-01-01 to 2020-07-18",
+        "day from 2020-07-18 to 2021-02-03",
+        "hour from 2020-01-01T00:00:00 to 2020-01-01T03:19:00",
+        "hour from 2020-01-01T03:19:00 to 2020-01-01T06:39:00",
+    ]
+
+
 # ---- how many ------------------------------------------------------------------------
 
 
@@ -244,3 +273,25 @@ def test_what_a_column_gives_is_measured_over_its_quantiles():
         np.testing.assert_allclose(slopes[:, j], slope, rtol=0.02, atol=0.02)
     assert not variances[:, 2:].any()
     assert not slopes[:, 2:].any()
+
+
+@pytest.mark.parametrize("kind", [SparseMLPRegressor, SparseMLPClassifier])
+def test_without_hidden_layers_importances_are_deviations_of_the_functions(kind):
+    """The model is a sum of functions of a column: their spread is what they matter."""
+    X = np.random.default_rng(0).random((4000, 3))
+    f = np.c_[np.abs(X[:, 0] - 0.5), np.where(X[:, 1] > 0.7, 0.2, 0), 0.1 * X[:, 2]]
+    y = f.sum(axis=1)
+    model = kind((), method="dense", n_networks=1, random_state=0)
+    model.fit(X, y if kind is SparseMLPRegressor else y > np.median(y))
+    grid = np.repeat(np.linspace(0, 1, 20_001)[:, None], 3, axis=1)
+    inputs = model._state.encoder.encode(grid)
+    columns = model._state.encoder.input_columns()
+    weights = model.network_.layers[0].to_scipy().toarray()
+    if kind is SparseMLPClassifier:
+        weights = weights[1] - weights[0]
+    outputs = [
+        inputs[:, columns == j] @ weights.reshape(-1)[columns == j] for j in range(3)
+    ]
+    deviations = np.std(outputs, axis=1)
+    expected = deviations / deviations.sum()
+    np.testing.assert_allclose(model.feature_importances_, expected, rtol=0.05)

@@ -146,6 +146,19 @@ def test_a_class_has_importances_and_directions_of_its_own():
     assert np.abs(signs).max() <= 1
 
 
+@pytest.mark.parametrize("method", ["dense", "set"])
+def test_a_constant_feature_has_no_importance(method):
+    """Its input is always 0, whatever weights its connections began with."""
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    X[:, 1] = 7
+    model = SparseMLPClassifier(method=method, max_iter=2, random_state=0)
+    model.fit(X, X[:, 0] > 0)
+    assert model.network_.layers[0].to_scipy().toarray()[:, 1].any()
+    assert model.feature_importances_[1] == 0
+    assert not class_importances(model)[:, 1].any()
+    assert not directions(model)[:, 1].any()
+
+
 def test_a_network_without_connections_has_no_importances():
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
     model = SparseMLPClassifier(random_state=0).fit(X, y)

@@ -176,3 +176,23 @@ def test_a_check_finds_out_whether_a_file_can_be_written(tmp_path):
         check_writable(tmp_path / "file" / "a")
     assert caught.value.filename == str(tmp_path / "file" / "a")
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
+
+
+def test_names_may_be_as_long_as_the_system_allows(tmp_path):
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    for name in ("n" * longest, "ü" * (longest // 2)):
+        check_writable(tmp_path / name)
+        write_atomically(tmp_path / name, b"new")
+        assert (tmp_path / name).read_bytes() == b"new"
+        (tmp_path / name).unlink()
+    for write in (check_writable, lambda path: write_atomically(path, b"new")):
+        with pytest.raises(OSError, match="too long"):
+            write(tmp_path / ("n" * (longest + 1)))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_with_a_slash_at_its_end_is_a_folder(tmp_path):
+    for write in (check_writable, lambda path: write_atomically(path, b"new")):
+        with pytest.raises(IsADirectoryError):
+            write(f"{tmp_path}/new/")
+    assert list(tmp_path.iterdir()) == []

@@ -175,6 +175,14 @@ FORGED = {
         "StandardScaler",
         lambda f: f.pipeline["steps"]["defaults"].update(memory="/tmp"),
     ),
+    "a folder for checkpoints": (
+        "StandardScaler",
+        change("parts.document.parameters", checkpoint="/tmp"),
+    ),
+    "a folder for checkpoints of an estimator inside": (
+        "SparseFeatureSelector",
+        change("parameters", estimator=["SparseMLPClassifier", {"checkpoint": "/tmp"}]),
+    ),
     # what compiled code would use as an index
     "a code too large": ("OneHotEncoder rare", set_in("mappings.2", 0, 99)),
     "a code below 0": ("OneHotEncoder rare", set_in("mappings.2", 0, -1)),
@@ -240,6 +248,10 @@ FORGED = {
     "arguments of a function": (
         "FunctionTransformer log1p",
         change("defaults", kw_args={"out": 1}),
+    ),
+    "importances by a path": (
+        "SelectFromModel",
+        change("defaults", importance_getter="fit.__globals__"),
     ),
     "files to read": ("CountVectorizer", change("defaults", input="filename")),
     "a tokenizer": ("CountVectorizer", change("defaults", tokenizer="eval")),

@@ -144,6 +144,14 @@ def test_a_loaded_choice_of_features_says_why_it_cannot_be_fitted(tmp_path):
         loaded.steps[0][1].set_params(prefit=False).fit(X, Y)
 
 
+def test_a_loaded_choice_of_features_is_kept_in_cross_validation(tmp_path):
+    """Also by clones: only the choice is left, and it is not made again."""
+    loaded = saved_and_loaded(fitted("SelectFromModel"), tmp_path)
+    again = clone(loaded).fit(X, Y)
+    chosen = loaded.steps[0][1].get_support()
+    assert np.array_equal(again.steps[0][1].get_support(), chosen)
+
+
 def test_what_was_left_out_is_noted(tmp_path):
     pipeline = fitted("PCA randomized")
     pipeline = Pipeline(pipeline.steps, memory=str(tmp_path / "cache"))

@@ -19,7 +19,7 @@ def path_strengths(network: SparseNetwork, first: Any = None) -> np.ndarray:
 
     One walk backward per output, over the connections that exist: no array of a layer's
     inputs by its outputs is made. first: a sparse array (n_neurons, n_inputs) to take
-    in place of the squared weights of the first layer.
+    in place of the squared weights of the first layer, centred if it is the last.
     """
     return _walk(network, first, squared=True)
 
@@ -29,17 +29,19 @@ def path_signs(network: SparseNetwork, first: Any = None) -> np.ndarray:
 
     An array (n_outputs, n_inputs). Its sign says whether an input raises an output or
     lowers it where all neurons are active; softmax as in `path_strengths`. first: what
-    to take in place of the weights of the first layer.
+    to take in place of the weights of the first layer, centred if it is the last.
     """
     return _walk(network, first, squared=False)
 
 
 def _walk(network: SparseNetwork, first: Any, *, squared: bool) -> np.ndarray:
+    if first is not None and len(network.layers) == 1:
+        return np.asarray(first.toarray())
     layers = [layer.to_scipy().astype(np.float64) for layer in network.layers]
     last = layers[-1]
     mean = last.sum(axis=0) / last.shape[0] if network.output == "softmax" else 0.0
     factors = [layer.power(2) if squared else layer for layer in layers[:-1]]
-    if first is not None and factors:
+    if first is not None:
         factors[0] = first
     back = [layer.T.tocsr() for layer in factors]
     found = np.empty((last.shape[0], network.layers[0].n_in))

@@ -23,9 +23,12 @@ def columns_as_one(model: Any, network: SparseNetwork, *, squared: bool) -> Any:
     are no pieces.
     """
     encoder = model._state.encoder
-    if encoder is None or len(encoder.pieces) == 0 or len(network.layers) == 1:
+    if encoder is None or len(encoder.pieces) == 0:
         return None
     weights = network.layers[0].to_scipy().astype(np.float64).tocsc()
+    if len(network.layers) == 1 and network.output == "softmax":
+        weights = weights.toarray()  # few outputs, and centred they are dense
+        weights = scipy.sparse.csc_array(weights - weights.mean(axis=0))
     first = encoder.n_inputs - len(encoder.pieces)
     merged = (weights.power(2) if squared else weights.copy()).tolil()
     merged[:, first:] = 0

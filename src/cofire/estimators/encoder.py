@@ -115,6 +115,7 @@ class Encoder:
             centre, scale = column_scales(block, weight, eps, bounded=bounded)
             centres.append(centre)
             scales.append(scale)
+            learner.forget(part[scale == 0])
         gaps = np.concatenate(fractions)
         gaps[columns >= n_features] = 0.0  # a missing date is missing once
         n_inputs = len(columns) + int((gaps > 0).sum())
@@ -322,12 +323,13 @@ class Encoder:
 
     def input_names(self, columns: list[str]) -> list[str]:
         """Names of the inputs, given those of the columns of X."""
+        dates = [own.column for own in self.dates]
         columns = expanded_names(columns, self.dates)
         names = [columns[j] for j in self._numbers]
         names += [f"{columns[j]} missing" for j in self.missing]
         for levels in self.categories:
             names += levels.names(columns[levels.column])
-        return names + self.pieces.names(columns)
+        return names + self.pieces.names(columns, dates)
 
     def input_columns(self) -> np.ndarray:
         """For each input the column of X that it comes from."""

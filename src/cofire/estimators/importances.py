@@ -50,6 +50,7 @@ def directions(model: Any) -> np.ndarray:
     total = np.zeros((model.network_.sizes[-1], model.network_.sizes[0]))
     for network in model.networks_:
         effects = path_signs(network, columns_as_one(model, network, squared=False))
+        effects = np.where(_always_zero(model), 0.0, effects)
         largest = np.abs(effects).max(axis=1, keepdims=True)
         total += effects / np.where(largest > 0, largest, 1)
     return total / len(model.networks_)
@@ -58,9 +59,11 @@ def directions(model: Any) -> np.ndarray:
 def input_strengths(model: Any, network: SparseNetwork) -> np.ndarray:
     """Return the strengths of all paths from the inputs: (n_outputs, n_inputs).
 
-    The pieces of a column of numbers count as part of the column.
+    The pieces of a column of numbers count as part of the column. What was constant in
+    training gives nothing, though it may still have connections.
     """
-    return path_strengths(network, columns_as_one(model, network, squared=True))
+    strengths = path_strengths(network, columns_as_one(model, network, squared=True))
+    return np.where(_always_zero(model), 0.0, strengths)
 
 
 def by_feature(model: Any, values: np.ndarray) -> np.ndarray:
@@ -77,6 +80,11 @@ def input_sizes(model: Any) -> np.ndarray:
     """Return how far each input of the networks spreads: 1, pieces of numbers less."""
     encoder = model._state.encoder
     return np.ones(1) if encoder is None else encoder.input_sizes()
+
+
+def _always_zero(model: Any) -> Any:
+    encoder = model._state.encoder
+    return False if encoder is None else encoder.scale == 0
 
 
 def _shares(values: np.ndarray) -> np.ndarray:

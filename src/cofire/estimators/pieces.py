@@ -86,12 +86,16 @@ class Pieces:
     def _widths(self) -> np.ndarray:
         return self.high - self.low
 
-    def names(self, columns: Sequence[str]) -> list[str]:
-        """Names of the inputs."""
-        return [
-            f"{columns[j]} from {low:.4g} to {high:.4g}"
-            for j, low, high in zip(self.column, self.low, self.high, strict=True)
-        ]
+    def names(self, columns: Sequence[str], dates: Sequence[int] = ()) -> list[str]:
+        """Names of the inputs; dates: the columns whose numbers are days."""
+        names = []
+        for j in np.unique(self.column):
+            own = self.of(j)
+            edges = np.append(self.low[own], self.high[own][-1])
+            shown = _as_dates(edges) if j in dates else _as_text(edges)
+            pairs = zip(shown[:-1], shown[1:], strict=True)
+            names += [f"{columns[j]} from {low} to {high}" for low, high in pairs]
+        return names
 
     # ---- storing --------------------------------------------------------------------
 
@@ -122,6 +126,9 @@ class Pieces:
             demand(bool(np.isfinite(values).all()), f"piece_{name} must be finite")
         demand(bool((low < high).all()), "pieces must begin before they end")
         demand(bool((column[1:] >= column[:-1]).all()), "pieces must be ascending")
+        same = column[1:] == column[:-1]
+        right = np.array_equal(low[1:][same], high[:-1][same])
+        demand(right, "a piece must begin where the one before it ends")
         return cls(column, low, high, size)
 
 
@@ -133,9 +140,8 @@ class Learner:
 
     def __init__(self, n_pieces: int | None) -> None:
         self.n_pieces = n_pieces
-        self.columns: list[int] = []
-        self.values: list[np.ndarray] = []
-        self.weights: list[np.ndarray | None] = []
+        # Of each column its values, ascending, and their weights.
+        self.columns: dict[int, tuple[np.ndarray, np.ndarray | None]] = {}
 
     def look(
         self, block: np.ndarray, columns: np.ndarray, weight: np.ndarray | None
@@ -152,10 +158,13 @@ class Learner:
             distinct = 1 + np.count_nonzero(values[1:] > values[:-1])
             if distinct < _DISTINCT or abs(values[[0, -1]]).max() > _LARGEST:
                 continue
-            self.columns.append(int(j))
-            self.values.append(values)
             own = None if weight is None else weight[ids][there][order]
-            self.weights.append(own)
+            self.columns[int(j)] = values, own
+
+    def forget(self, columns: np.ndarray) -> None:
+        """Leave out columns whose values differ by rounding alone."""
+        for j in columns:
+            self.columns.pop(int(j), None)
 
     @property
     def _too_many(self) -> bool:
@@ -170,10 +179,8 @@ class Learner:
         n_pieces = min(n_pieces, _SAMPLE)  # more have no effect
         if n_pieces == 0 or not self.columns:
             return Pieces.none()
-        edges = [
-            _edges(*of, n_pieces) for of in zip(self.values, self.weights, strict=True)
-        ]
-        column = np.repeat(self.columns, [len(own) - 1 for own in edges])
+        edges = [_edges(*own, n_pieces) for own in self.columns.values()]
+        column = np.repeat(list(self.columns), [len(own) - 1 for own in edges])
         return Pieces(
             column.astype(np.int32),
             np.concatenate([own[:-1] for own in edges]),
@@ -206,3 +213,28 @@ def _edges(values: np.ndarray, weight: Any, n_pieces: int) -> np.ndarray:
     wanted = np.arange(1, n_pieces) / n_pieces * summed[-1]
     inner = values[np.searchsorted(summed, wanted, side="left")]
     return np.unique(np.r_[values[0], inner, values[-1]])
+
+
+def _as_text(edges: np.ndarray) -> list[str]:
+    """Return numbers with as many digits as tell them apart, and four at least.
+
+    >>> _as_text(np.array([1.23456, 12345.678, 1e20])), _as_text(np.array([1e8, 1e8 + 1]))
+    (['1.235', '12350', '1e+20'], ['100000000', '100000001'])
+    """
+    for digits in range(4, 18):
+        rounded = [f"{edge:.{digits}g}" for edge in edges]
+        if len(set(rounded)) == len(edges):
+            break
+    return [f"{float(text):.{max(digits, 15)}g}" for text in rounded]
+
+
+def _as_dates(edges: np.ndarray) -> list[str]:
+    """Return days since 1970-01-01 as dates, to the second where days are the same.
+
+    >>> _as_dates(np.array([0.0, 1.5])), _as_dates(np.array([0.0, 0.5]))
+    (['1970-01-01', '1970-01-02'], ['1970-01-01T00:00:00', '1970-01-01T12:00:00'])
+    """
+    moments = np.round(edges * 86_400).astype("datetime64[s]")
+    days = np.datetime_as_string(moments, "D")
+    apart = len(set(days)) == len(days)
+    return [str(text) for text in (days if apart else np.datetime_as_string(moments))]

@@ -38,6 +38,8 @@ def restored_parameters(known: type[BaseSparseMLP], plain: Document) -> Document
     for name in plain.keys() - {"hidden_layer_sizes"}:
         demand(not is_array(plain[name]), f"{name} must not be an array")
     given = {name: decode(value) for name, value in plain.items()}
+    # No file was ever written with one: it would choose where something is written.
+    demand(given.get("checkpoint") is None, "checkpoint must be null")
     parameters = _defaults_before(known) | given
     for name, (_, table) in OBJECTS.items():
         value = parameters.get(name)

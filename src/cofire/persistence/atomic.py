@@ -9,7 +9,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 from typing import BinaryIO
@@ -27,7 +27,8 @@ def replacing(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     folder, name = os.path.split(path)
     if not os.path.lexists(folder):
         raise FileNotFoundError(errno.ENOENT, "There is no such folder", folder)
-    temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
+    beginning = os.fsdecode(os.fsencode(name)[:200])  # a name may have 255 bytes
+    temporary = os.path.join(folder, f".{beginning}.{os.urandom(6).hex()}.tmp")
     try:
         try:
             file = open(temporary, "xb")
@@ -56,8 +57,9 @@ def make_folder(path: str | PathLike[str]) -> None:
 
 def _real(path: str | PathLike[str]) -> str:
     """Return the path of the file itself; an OSError if it is no regular file."""
-    path = os.path.realpath(path)
-    if os.path.isdir(path):
+    named = os.fsdecode(path)
+    path = os.path.realpath(named)
+    if os.path.isdir(path) or named.endswith(("/", os.sep)):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise OSError(errno.EINVAL, "Not a regular file, so none is put there", path)
@@ -70,6 +72,8 @@ def check_writable(path: str | PathLike[str]) -> None:
     For commands that compute for a long time before they write.
     """
     path = _real(path)
+    with suppress(FileNotFoundError):
+        os.lstat(path)  # fails for a name that is too long
     folder = next(folder for folder in Path(path).parents if folder.exists())
     try:
         with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=".tmp"):

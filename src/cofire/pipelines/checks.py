@@ -26,6 +26,10 @@ class Chosen(BaseEstimator):
     n_features_in_: int
     feature_importances_: np.ndarray
 
+    def __sklearn_clone__(self) -> "Chosen":
+        """It cannot learn: a pipeline that is cross-validated keeps the choice."""
+        return self
+
     def fit(self, X: Any, y: Any = None) -> "Chosen":
         raise RuntimeError(
             "this SelectFromModel was read from a model file, which holds the features "

@@ -250,7 +250,10 @@ CLASSES: dict[str, Row] = {
         Row(
             selection.SelectFromModel,
             {"estimator_": Transformer(("Chosen",))},
-            {"estimator": Transformer(("Chosen",))},
+            {
+                "estimator": Transformer(("Chosen",)),
+                "importance_getter": Only(("auto",), "a path to any attribute."),
+            },
             simplify=only_the_choice,
             counts_features=False,
         ),
