@@ -55,8 +55,8 @@ def of_paper(name, n_rows=None):
     def load(seed):
         found = data.load(name)
         rows = np.random.default_rng(seed).permutation(len(found.y_train))[:n_rows]
-        X, y = found.X_train[rows], found.y_train[rows]
-        return X, y, found.X_test, found.y_test
+        X, X_test = (X.astype(np.float32) for X in (found.X_train, found.X_test))
+        return X[rows], found.y_train[rows], X_test, found.y_test
 
     return load
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cofire.energy.counters import NoCounter, Zone, find_zones
+from cofire.energy.counters import NoCounter, Zone, find_zones, in_words
 from helpers.fake_rapl import FakeRapl, server
 
 
@@ -32,6 +32,12 @@ def test_more_than_ten_packages_keep_their_own_memory(tmp_path):
 )
 def test_a_counter_starts_from_0_after_its_limit(before, now, passed):
     assert Zone("package-0", Path("."), limit=1000).passed(before, now) == passed
+
+
+def test_a_machine_says_whether_it_measures(tmp_path):
+    assert in_words(tmp_path) == "estimated: this machine shows no RAPL counters"
+    fake = FakeRapl(tmp_path / "powercap").add("intel-rapl:0", "package-0")
+    assert in_words(fake.folder) == "measured by RAPL: package-0"
 
 
 def test_without_the_folder_there_is_no_counter(tmp_path):

@@ -120,6 +120,18 @@ def test_the_time_of_all_threads_counts(tmp_path):
     assert spent.energy.core_seconds >= 0.2
 
 
+def test_without_a_thread_to_read_with_it_is_an_estimate(tmp_path, monkeypatch):
+    def refuse(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    fake = FakeRapl(tmp_path / "p").add("intel-rapl:0", "package-0")
+    with energy.measure(folder=fake.folder) as spent:
+        fake.set("intel-rapl:0", 5_000_000)
+    assert spent.energy.source == "estimate"
+    assert "no thread was left" in spent.energy.assumption
+
+
 def test_an_error_in_the_block_is_not_lost(tmp_path):
     with (
         pytest.raises(KeyError),

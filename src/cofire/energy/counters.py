@@ -58,6 +58,14 @@ def find_zones(folder: Path = FOLDER) -> list[Zone]:
     return zones
 
 
+def in_words(folder: Path = FOLDER) -> str:
+    """Whether energy is measured on this machine, by what, or why not."""
+    try:
+        return f"measured by RAPL: {', '.join(z.name for z in find_zones(folder))}"
+    except NoCounter as reason:
+        return f"estimated: {reason}"
+
+
 def _zone(name: str, folder: Path) -> Zone:
     return Zone(name, folder, _number(folder / "max_energy_range_uj"))
 

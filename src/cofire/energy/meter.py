@@ -66,10 +66,17 @@ class Meter:
         self._counted = [0] * len(self._zones)
         self._began = self._clocks()
         if self._zones:
-            threading.Thread(
-                target=self._read_now_and_then, name="cofire energy", daemon=True
-            ).start()
+            self._start_reading()
         return self
+
+    def _start_reading(self) -> None:
+        reader = threading.Thread(
+            target=self._read_now_and_then, name="cofire energy", daemon=True
+        )
+        try:
+            reader.start()
+        except RuntimeError:  # as many threads as there may be
+            self._give_up(NoCounter("no thread was left to read the RAPL counters"))
 
     def __exit__(
         self,
@@ -98,7 +105,7 @@ class Meter:
                 for n, zone in zip(counted, zones, strict=True)
                 if zone.name.startswith("package")
             ):
-                reason = "too short for the RAPL counters, which did not move"
+                reason = "the RAPL counters did not move"
             if not reason:
                 covered = ", ".join(zone.name for zone in zones)
                 return Energy(
