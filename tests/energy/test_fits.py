@@ -49,7 +49,9 @@ def test_all_networks_of_a_fit_are_measured_once(fake):
     model = small(n_networks=3, max_iter=4, callbacks=[Uses(fake)]).fit(X, y)
     used = model.receipt_.energy
     assert (used.joules, used.source, used.complete) == (4.0, "rapl", True)
-    assert "energy of training: 4 J, measured by RAPL: package-0" in str(model.receipt_)
+    text = str(model.receipt_)
+    assert " 4 J " in next(s for s in text.splitlines() if s.startswith("energy, "))
+    assert "energy of training: measured by RAPL: package-0" in text
 
 
 def test_without_counters_it_is_an_estimate_with_its_assumption(bare):
@@ -58,9 +60,11 @@ def test_without_counters_it_is_an_estimate_with_its_assumption(bare):
     assert used.source == "estimate" and used.core_seconds > 0
     assert used.joules == pytest.approx(12 * used.core_seconds)
     assert used.assumption == "12 W per core; this machine shows no RAPL counters"
-    line = next(s for s in str(model.receipt_).splitlines() if "energy of" in s)
-    assert line.startswith("energy of training: about ")
-    assert "estimated: " in line and "12 W per core" in line
+    lines = str(model.receipt_).splitlines()
+    assert used.amount.startswith("about ")
+    assert used.amount in next(s for s in lines if s.startswith("energy, training"))
+    assert f"energy of training: {used.basis}" in lines
+    assert used.basis.startswith("estimated: ") and "12 W per core" in used.basis
     assert json.loads(json.dumps(model.receipt_.to_dict()))["energy"] == used.to_dict()
 
 

@@ -20,7 +20,9 @@ class FakeRapl:
 
     def set(self, zone, energy):
         """Let a counter show a number, or a text."""
-        (self.folder / zone / "energy_uj").write_text(f"{energy}\n")
+        new = self.folder / zone / "new"
+        new.write_text(f"{energy}\n")
+        new.replace(self.folder / zone / "energy_uj")  # a reader never sees half of it
 
 
 def server(folder):

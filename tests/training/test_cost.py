@@ -69,7 +69,7 @@ def test_a_receipt_prints_its_figures_and_goes_into_json(network):
 
 
 def test_joules_of_a_receipt_are_what_one_counts_by_hand(network):
-    used = Energy(6.0, "rapl", "package-0", seconds=1.0, core_seconds=2.0)
+    used = Energy(6e-7, "rapl", "package-0", seconds=1e-7, core_seconds=2e-7)
     paid = receipt(
         [network] * 2, [HISTORY, HISTORY[:1]], simd_level="", threads=2, energy=used
     )
@@ -81,14 +81,19 @@ def test_joules_of_a_receipt_are_what_one_counts_by_hand(network):
     ours, dense = paid.prediction_energy, paid.dense_prediction_energy
     assert ours.joules == pytest.approx(1000 * 2 * 11 / SPARSE_RATE * 3)
     assert dense.joules == pytest.approx(1000 * 2 * 18 / DENSE_RATE * 3)
-    lines = str(paid).splitlines()[6:]
+    lines = str(paid).splitlines()
+    table = [line.split() for line in lines[4:6]]
+    assert table[0][:6] == ["energy,", "training", "0.6", "µJ", "about", "0.356"]
+    assert table[0][6:] == ["µJ", "1.7", "x", "more"]
+    assert table[1][:6] == ["1,000", "predictions", "about", "4.4", "µJ", "about"]
+    assert len({len(line) for line in lines[1:6]}) == 1
     starts = [
-        "energy of training: 6 J, measured by RAPL: package-0",
-        "  dense twin, as many rows: about ",
-        "arithmetic of 1,000 predictions: about ",
-        "  dense twin: about ",
+        "energy of training: measured by RAPL: package-0",
+        "  its dense twin, as many rows: estimated: ",
+        "arithmetic of 1,000 predictions: estimated: ",
+        "  of its dense twin: estimated: ",
     ]
-    assert len(lines) == 4 and all(map(str.startswith, lines, starts))
+    assert len(lines) == 12 and all(map(str.startswith, lines[8:], starts))
     assert json.loads(json.dumps(paid.to_dict()))["energy"]["source"] == "rapl"
 
 

@@ -72,13 +72,23 @@ class Energy:
         """The same joules, which are not all."""
         return replace(self, complete=False)
 
-    def __str__(self) -> str:
-        amount = joules_in_words(self.joules)
-        part = "" if self.complete else " (without the part that was not recorded)"
+    @property
+    def amount(self) -> str:
+        """The joules in words: "24 J", or "about 24 J" for an estimate."""
+        about = "" if self.source == RAPL else "about "
+        return about + joules_in_words(self.joules)
+
+    @property
+    def basis(self) -> str:
+        """Where the figure comes from, in words."""
+        part = "" if self.complete else "without the part that was not recorded; "
         if self.source == RAPL:
-            return f"{amount}{part}, measured by RAPL: {self.assumption}"
+            return f"{part}measured by RAPL: {self.assumption}"
         worked = f"{self.core_seconds:.3g} core-seconds"
-        return f"about {amount}{part}, estimated: {worked}, {self.assumption}"
+        return f"{part}estimated: {worked}, {self.assumption}"
+
+    def __str__(self) -> str:
+        return f"{self.amount}, {self.basis}"
 
 
 def joules_in_words(joules: float) -> str:

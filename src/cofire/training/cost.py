@@ -73,10 +73,6 @@ class Receipt:
         return replace(self, same_accuracy=dense)
 
     def __str__(self) -> str:
-        def line(name: str, ours: int, dense: int) -> str:
-            ratio = f"{_ratio(ours, dense):>16}"
-            return f"{name:<14}{ours:>14,}{dense:>16,}{ratio}"
-
         seconds = (
             f"{self.train_seconds:.2f} s training, "
             f"{self.rewire_seconds:.2f} s rewiring, "
@@ -85,31 +81,50 @@ class Receipt:
         capped = ", ".join(str(i + 1) for i in self.capped_layers) or "none"
         return "\n".join(
             [
-                f"{'':<14}{'this model':>14}{'dense twin':>16}",
-                line("connections", self.connections, self.dense_connections),
-                line("bytes", self.bytes, self.dense_bytes),
-                line("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
+                f"{'':<18}{'this model':>14}{'dense twin':>16}",
+                _counts("connections", self.connections, self.dense_connections),
+                _counts("bytes", self.bytes, self.dense_bytes),
+                _counts("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
+                *_joules("energy, training", self.energy, self.dense_energy),
+                *_joules(
+                    "1,000 predictions",
+                    self.prediction_energy,
+                    self.dense_prediction_energy,
+                ),
                 f"{self.epochs} epochs: {seconds}",
                 f"{self.threads} threads, SIMD level {self.simd_level}, "
                 f"layers with every connection: {capped}",
-                *self._energy_lines(),
+                *self._where_joules_come_from(),
             ]
         )
 
-    def _energy_lines(self) -> list[str]:
+    def _where_joules_come_from(self) -> list[str]:
         named = [
             ("energy of training", self.energy),
-            ("  dense twin, as many rows", self.dense_energy),
+            ("  its dense twin, as many rows", self.dense_energy),
             ("arithmetic of 1,000 predictions", self.prediction_energy),
-            ("  dense twin", self.dense_prediction_energy),
+            ("  of its dense twin", self.dense_prediction_energy),
         ]
-        lines = [f"{name}: {energy}" for name, energy in named if energy is not None]
-        return (
-            lines if self.same_accuracy is None else [*lines, str(self.same_accuracy)]
-        )
+        lines = [f"{name}: {energy.basis}" for name, energy in named if energy]
+        beside = self.same_accuracy
+        return lines if beside is None else [*lines, str(beside)]
 
 
-def _ratio(ours: int, dense: int) -> str:
+def _counts(name: str, ours: int, dense: int) -> str:
+    return f"{name:<18}{ours:>14,}{dense:>16,}{_ratio(ours, dense):>16}"
+
+
+def _joules(name: str, ours: Energy | None, dense: Energy | None) -> list[str]:
+    """Return a line, if our energy is known."""
+    if ours is None:
+        return []
+    if dense is None:
+        return [f"{name:<18}{ours.amount:>14}{'-':>16}"]
+    ratio = _ratio(ours.joules, dense.joules) if ours.joules and dense.joules else ""
+    return [f"{name:<18}{ours.amount:>14}{dense.amount:>16}{ratio:>16}"]
+
+
+def _ratio(ours: float, dense: float) -> str:
     """Say how many times less or more it is.
 
     >>> [_ratio(*pair) for pair in [(10, 25), (25, 24), (30, 10)]]
