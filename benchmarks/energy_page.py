@@ -59,7 +59,7 @@ def page(facts):
             "|---|---:|",
             *(f"| {name} | {n / 1e9:.1f} |" for name, n in facts["rates"].items()),
             "",
-            caption(facts["machine"], facts["settings"]),
+            caption(facts["machine"]),
             "",
         ]
     )
@@ -153,14 +153,13 @@ def shown(number):
     return f"{number:.3g}" if number < 100 else f"{number:,.0f}"
 
 
-def caption(where, settings):
+def caption(where):
     return (
         f"{where['processor']}, {where['cores']} cores, {where['system']}, Python "
         f"{where['python']}; {', '.join(where['packages'])}; commit {where['commit']}, "
-        f"{where['date']}. One thread; medians of {settings['seeds']} seeds; load "
-        f"average at the beginning: {where['load']:.1f}. A fifth of the training rows "
-        "are validation rows, on which the dense network of the default's accuracy was "
-        "chosen. Networks of the default's shape get its encoded inputs: their figures "
+        f"{where['date']}. One thread; medians over the seeds; load average at the "
+        f"beginning: {where['load']:.1f}. A fifth of the training rows are validation "
+        "rows, on which the dense network of the default's accuracy was chosen. Networks of the default's shape get its encoded inputs: their figures "
         "are without the encoding. The default has four networks, of whose shape one "
         "was trained: four take four times as much."
     )
