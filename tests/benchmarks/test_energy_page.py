@@ -1,4 +1,4 @@
-"""benchmarks/energy_page.py: what it says first, and that the page is that of its figures."""
+"""benchmarks/energy_page.py: what it says first, and whose figures the page has."""
 
 import importlib
 import json
