@@ -33,6 +33,7 @@ __all__ = [
 PUBLIC_MODULES = (
     "cofire.callbacks",
     "cofire.data",
+    "cofire.energy",
     "cofire.errors",
     "cofire.explain",
     "cofire.methods",

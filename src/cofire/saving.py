@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from cofire.energy.joules import energy_from
 from cofire.estimators import encoder_storing
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.description import check_storable, describe
@@ -138,6 +139,7 @@ def _restore(document: Document, tensors: Tensors) -> BaseSparseMLP:
         chosen=_restored_choice(document.get("chosen", {})),
         preprocessing=document.get("preprocessing"),
         encoder=encoder,
+        energy=energy_from(document.get("energy")),
     )
     estimator._publish(_restored_columns(document, n_features), state)
     return estimator

@@ -240,6 +240,7 @@ def test_doctor_proves_determinism():
         for way in ways[7:]
     ]
     assert found["required"]["numpy"] == np.__version__
+    assert found["energy"].startswith(("measured by RAPL: ", "estimated: "))
 
 
 def test_doctor_speaks_plainly(monkeypatch):
@@ -257,6 +258,7 @@ def test_doctor_speaks_plainly(monkeypatch):
         "optional": {"pillow": None},
         "simd_level": "baseline",
         "cores": 2,
+        "energy": "estimated: no counters",
         "data": {"madelon": None},
         "proofs": proofs,
         "deterministic": True,
@@ -267,6 +269,7 @@ def test_doctor_speaks_plainly(monkeypatch):
     result = run("doctor")
     assert result.exit_code == 0
     assert "pillow not installed" in result.output
+    assert "estimated: no counters" in result.output
     assert "no such thing" in result.output and "a" * 16 in result.output
     assert "none of this changes a bit" in result.output and "1.2 s" in result.output
     assert json.loads(run("doctor", "--json").stdout) == found

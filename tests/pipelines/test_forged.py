@@ -257,6 +257,18 @@ FORGED = {
     "a tokenizer": ("CountVectorizer", change("defaults", tokenizer="eval")),
     "an analyzer": ("CountVectorizer", change("defaults", analyzer="eval")),
     "a broken pattern": ("CountVectorizer", change("defaults", token_pattern="(")),
+    "terms of no length": (
+        "CountVectorizer",
+        change("defaults", ngram_range={"$tuple": [0, 1]}),
+    ),
+    "terms of a text's length": (
+        "CountVectorizer",
+        change("defaults", ngram_range={"$tuple": [1, "2"]}),
+    ),
+    "terms of three lengths": (
+        "CountVectorizer",
+        change("defaults", ngram_range={"$tuple": [1, 1, 1]}),
+    ),
     "a long pattern": (
         "CountVectorizer",
         change("defaults", token_pattern="a" * 10**5),

@@ -6,7 +6,8 @@ import pytest
 from cofire import engine
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
-from cofire.training.cost import receipt
+from cofire.energy import Energy
+from cofire.training.cost import DENSE_RATE, SPARSE_RATE, receipt
 from helpers.estimator_cases import classes, small
 
 
@@ -24,8 +25,8 @@ def network():
 
 
 HISTORY = [
-    {"train_seconds": 1.0, "rewire_seconds": 0.0, "evaluate_seconds": 0.5},
-    {"train_seconds": 2.0, "rewire_seconds": 0.25, "evaluate_seconds": 0.5},
+    {"rows": 40, "train_seconds": 1.0, "rewire_seconds": 0.0, "evaluate_seconds": 0.5},
+    {"rows": 30, "train_seconds": 2.0, "rewire_seconds": 0.25, "evaluate_seconds": 0.5},
 ]
 
 
@@ -65,6 +66,41 @@ def test_a_receipt_prints_its_figures_and_goes_into_json(network):
         lines[5] == "2 threads, SIMD level x86-64-v3, layers with every connection: 2"
     )
     assert json.loads(json.dumps(paid.to_dict()))["dense_bytes"] == 92
+
+
+def test_joules_of_a_receipt_are_what_one_counts_by_hand(network):
+    used = Energy(6e-7, "rapl", "package-0", seconds=1e-7, core_seconds=2e-7)
+    paid = receipt(
+        [network] * 2, [HISTORY, HISTORY[:1]], simd_level="", threads=2, energy=used
+    )
+    assert paid.rows == 40 + 30 + 40
+    assert paid.energy is used
+    # 18 connections of a twin; 3 W per core, as was measured.
+    assert paid.dense_energy.joules == pytest.approx(3 * 18 * 110 / DENSE_RATE * 3)
+    assert paid.dense_energy.source == "estimate"
+    ours, dense = paid.prediction_energy, paid.dense_prediction_energy
+    assert ours.joules == pytest.approx(1000 * 2 * 11 / SPARSE_RATE * 3)
+    assert dense.joules == pytest.approx(1000 * 2 * 18 / DENSE_RATE * 3)
+    lines = str(paid).splitlines()
+    table = [line.split() for line in lines[4:6]]
+    assert table[0][:6] == ["energy,", "training", "0.6", "µJ", "about", "0.356"]
+    assert table[0][6:] == ["µJ", "1.7", "x", "more"]
+    assert table[1][:6] == ["1,000", "predictions", "about", "4.4", "µJ", "about"]
+    assert len({len(line) for line in lines[1:6]}) == 1
+    starts = [
+        "energy of training: measured by RAPL: package-0",
+        "  its dense twin, as many rows: estimated: ",
+        "arithmetic of 1,000 predictions: estimated: ",
+        "  of its dense twin: estimated: ",
+    ]
+    assert len(lines) == 12 and all(map(str.startswith, lines[8:], starts))
+    assert json.loads(json.dumps(paid.to_dict()))["energy"]["source"] == "rapl"
+
+
+def test_without_energy_a_receipt_does_not_speak_of_it(network):
+    paid = receipt([network], [HISTORY], simd_level="", threads=2)
+    assert paid.energy is paid.dense_energy is paid.prediction_energy is None
+    assert len(str(paid).splitlines()) == 6
 
 
 def test_several_networks_cost_their_sum(network):

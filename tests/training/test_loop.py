@@ -416,7 +416,8 @@ def test_every_record_tells_the_same_things(name):
     train(scored, data, settings, n_epochs=3)
     for record in progress.history + scored.history:
         assert set(record) == {
-            *("epoch", "loss", "learning_rate", "alive", "connections", "dropped"),
+            *("epoch", "rows", "loss", "learning_rate", "alive", "connections"),
+            "dropped",
             *("replaced", "random_share", "random_phase", "switched"),
             *("recall", "candidate_factor", "search_multiply_adds"),
             *("validation_score", "validation_loss", "stalled_epochs"),

@@ -46,6 +46,7 @@ def _text(found: dict[str, Any]) -> str:
             f"optional      {packages('optional')}",
             f"SIMD level    {found['simd_level']}",
             f"cores         {found['cores']}",
+            f"energy        {found['energy']}",
             *(f"data          {name}: {path or 'not here'}" for name, path in data),
             "",
             "sha256 of topology, weights, biases, moments and predictions of three",

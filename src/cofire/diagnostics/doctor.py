@@ -12,6 +12,7 @@ from cofire import engine
 from cofire.core.machine import available_cores
 from cofire.data import catalog
 from cofire.diagnostics import proofs
+from cofire.energy import counters
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "rich", "typer")
 OPTIONAL = ("matplotlib", "pandas", "pyarrow", "pillow", "scikit-posthocs")
@@ -40,6 +41,7 @@ def doctor() -> dict[str, Any]:
         "optional": {name: _version(name) for name in OPTIONAL},
         "simd_level": engine.simd_level(),
         "cores": available_cores(),
+        "energy": counters.in_words(),
         "data": {name: _where(name) for name in catalog.CATALOG},
         "proofs": [asdict(proof) for proof in found],
         "deterministic": all(proof.equal is not False for proof in found),

@@ -1,7 +1,6 @@
 """What classifier and regressor share: prepare, train, publish; then predict."""
 
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from functools import partial as partial_call
@@ -10,12 +9,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import NotFittedError
 
 from cofire import engine
 from cofire.callbacks import Callback, EarlyStopping, ProgressDisplay
 from cofire.core.machine import n_threads
 from cofire.core.network import SparseNetwork
+from cofire.energy import measure
 from cofire.engine.floats import standard_floats
 from cofire.estimators.description import (
     check_storable,
@@ -23,7 +23,7 @@ from cofire.estimators.description import (
     fingerprint,
     remembering,
 )
-from cofire.estimators.failures import remedy
+from cofire.estimators.fit_energy import FitEnergy
 from cofire.estimators.holdout import outputs_of, scorer_of
 from cofire.estimators.importances import feature_importances
 from cofire.estimators.inputs import engine_rows
@@ -31,6 +31,8 @@ from cofire.estimators.network_training import (
     NetworkTraining,
     prepare_network,
     run_all,
+    warn_if_schedule_is_over,
+    warn_of_failures,
 )
 from cofire.estimators.parameters import Parameters
 from cofire.estimators.plan import check_parameters
@@ -78,23 +80,26 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         and `restore_best` ends with the best epoch. Test data do not belong here: see
         `cofire.callbacks.Monitor`.
         """
-        with standard_floats():
+        with standard_floats(), measure() as meter:
             data = X, y, sample_weight, X_val, y_val, sample_weight_val
-            return self._fit(prepare(self, check_parameters(self), *data))
+            prepared = prepare(self, check_parameters(self), *data)
+            return self._fit(prepared, FitEnergy(meter))
 
     def _partial_fit(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None
     ) -> Self:
         """Train one epoch."""
-        with standard_floats():
+        with standard_floats(), measure() as meter:
             method = check_parameters(self)
             self._refuse_partial_fit(method)
             prepared = prepare(
                 self, method, X, y, sample_weight, partial=True, classes=classes
             )
-            return self._fit(prepared, partial=True)
+            return self._fit(prepared, FitEnergy(meter), partial=True)
 
-    def _fit(self, prepared: Prepared, *, partial: bool = False) -> Self:
+    def _fit(
+        self, prepared: Prepared, spent: FitEnergy, *, partial: bool = False
+    ) -> Self:
         """Train what was prepared, then publish it; partial: one epoch more.
 
         The estimator changes in one step, when training has begun and ended, however
@@ -119,7 +124,9 @@ class BaseSparseMLP(CallbackSupport, Parameters):
 
         opened = None
         if plan.checkpoint is not None and not partial:
-            opened = partial_call(_checkpoints, prepared)
+            opened = partial_call(_checkpoints, prepared, spent)
+        if prepared.continues:
+            spent.continues(self._fitted.energy)
         watched = bool(self._callbacks(prepared))
         trainings: list[NetworkTraining] = []
         try:
@@ -133,8 +140,11 @@ class BaseSparseMLP(CallbackSupport, Parameters):
                     n_epochs=1 if partial else None,
                 )
                 trainings.append(training)
+                resumed_after = training.estimator._fitted.resumed_after
+                if training.checkpoints is not None and resumed_after > 0:
+                    spent.continues(training.checkpoints.energy)
             if partial:
-                _warn_if_schedule_is_over(trainings[0])
+                warn_if_schedule_is_over(trainings[0])
             try:
                 run_all(
                     trainings,
@@ -146,14 +156,17 @@ class BaseSparseMLP(CallbackSupport, Parameters):
                 if any(training.begun for training in trainings):
                     resumed_after = trainings[0].estimator._fitted.resumed_after
                     progress = tuple(training.progress for training in trainings)
-                    self._publish(
-                        prepared.columns,
-                        replace(state, trainings=progress, resumed_after=resumed_after),
+                    final = replace(
+                        state,
+                        trainings=progress,
+                        resumed_after=resumed_after,
+                        energy=spent.total,
                     )
+                    self._publish(prepared.columns, final)
         finally:
             for training in trainings:
                 training.close()
-        _warn_of_failures(trainings)
+        warn_of_failures(trainings)
         return self
 
     def _publish(self, columns: dict[str, Any], state: FittedState) -> None:
@@ -342,6 +355,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
             self.histories_,
             simd_level=state.simd_level,
             threads=state.threads,
+            energy=state.energy,
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -354,7 +368,9 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         return tags
 
 
-def _checkpoints(prepared: Prepared, estimator: Any, index: int) -> FitCheckpoints:
+def _checkpoints(
+    prepared: Prepared, spent: FitEnergy, estimator: Any, index: int
+) -> FitCheckpoints:
     """Open the checkpoints of one network; the estimator is the copy that has it."""
     assert prepared.plan.checkpoint is not None
     check_storable(estimator)
@@ -362,34 +378,11 @@ def _checkpoints(prepared: Prepared, estimator: Any, index: int) -> FitCheckpoin
     return FitCheckpoints(
         prepared.plan.checkpoint,
         fingerprint(estimator, prepared.arrays, start, index),
-        describe=lambda progress, tensors: describe(estimator, [progress], tensors),
+        describe=lambda progress, tensors: (
+            describe(estimator, [progress], tensors) | {"energy": spent.total.to_dict()}
+        ),
         callbacks=remembering(estimator.callbacks) if index == 0 else [],
         max_epochs=prepared.plan.settings.max_epochs,
         repeats=estimator.random_state is not None,
         one_of_several=index > 0,
-    )
-
-
-def _warn_if_schedule_is_over(training: NetworkTraining) -> None:
-    progress, settings = training.progress, training.settings
-    done = progress.epoch - progress.first_epoch
-    if settings.learning_rate == "cosine" and done >= settings.max_epochs:
-        warnings.warn(
-            f"learning_rate='cosine' is 0 after max_iter={settings.max_epochs} epochs: "
-            "this partial_fit changes no weight. Use learning_rate='constant' (and a "
-            "learning_rate_init that suits it), or a larger max_iter.",
-            stacklevel=6,
-        )
-
-
-def _warn_of_failures(trainings: Sequence[NetworkTraining]) -> None:
-    """Warn if the networks did not learn; one that did is enough to predict."""
-    failed = [t for t in trainings if t.failure is not None]
-    if len(failed) < len(trainings):
-        return
-    first = failed[0]
-    warnings.warn(
-        remedy(str(first.failure), first.progress, first.settings),
-        ConvergenceWarning,
-        stacklevel=5,
     )

@@ -61,6 +61,7 @@ def describe(
         "threads": fitted.threads,
         "resumed_after": fitted.resumed_after,
         "chosen": encode(fitted.chosen, "chosen_parameters_"),
+        "energy": None if fitted.energy is None else fitted.energy.to_dict(),
         **describe_trainings(trainings, tensors),
     }
 

@@ -7,11 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
 from cofire.callbacks import Callback
 from cofire.core.network import SparseNetwork
 from cofire.engine.floats import standard_floats
 from cofire.errors import DivergenceError
-from cofire.estimators.failures import RESTARTS, SLOWER, failure
+from cofire.estimators.failures import RESTARTS, SLOWER, failure, remedy
 from cofire.estimators.prepare import Prepared
 from cofire.persistence.checkpoints import FitCheckpoints
 from cofire.training.loop import train
@@ -252,3 +254,28 @@ def _warn_if_full(network: SparseNetwork, settings: Settings, level: int) -> Non
             "or use larger hidden layers.",
             stacklevel=level,
         )
+
+
+def warn_if_schedule_is_over(training: NetworkTraining) -> None:
+    progress, settings = training.progress, training.settings
+    done = progress.epoch - progress.first_epoch
+    if settings.learning_rate == "cosine" and done >= settings.max_epochs:
+        warnings.warn(
+            f"learning_rate='cosine' is 0 after max_iter={settings.max_epochs} epochs: "
+            "this partial_fit changes no weight. Use learning_rate='constant' (and a "
+            "learning_rate_init that suits it), or a larger max_iter.",
+            stacklevel=6,
+        )
+
+
+def warn_of_failures(trainings: Sequence[NetworkTraining]) -> None:
+    """Warn if the networks did not learn; one that did is enough to predict."""
+    failed = [t for t in trainings if t.failure is not None]
+    if len(failed) < len(trainings):
+        return
+    first = failed[0]
+    warnings.warn(
+        remedy(str(first.failure), first.progress, first.settings),
+        ConvergenceWarning,
+        stacklevel=5,
+    )

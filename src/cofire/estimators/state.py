@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cofire.core.network import SparseNetwork
+from cofire.energy import Energy
 from cofire.estimators.encoder import Encoder
 from cofire.estimators.targets import Targets
 from cofire.training.progress import Progress
@@ -25,6 +26,8 @@ class FittedState:
     """Of a loaded model: how rows became X."""
     encoder: Encoder | None = None
     """How X becomes the inputs of the networks, with standardize=True."""
+    energy: Energy | None = None
+    """What all its fits took; None: a file from before it was measured."""
 
     @property
     def networks(self) -> list[SparseNetwork]:

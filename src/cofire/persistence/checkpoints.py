@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from cofire.callbacks import Callback, Checkpoint
+from cofire.energy import Energy
+from cofire.energy.joules import energy_from
 from cofire.errors import ModelFormatError
 from cofire.persistence import model_file
 from cofire.persistence.atomic import sync_folder
@@ -46,6 +48,8 @@ class FitCheckpoints(Callback):
 
     finished = False
     """Whether the fit that the checkpoint belongs to had finished."""
+    energy: Energy | None = None
+    """What the whole fit had used when the checkpoint was written, if it says so."""
 
     def __init__(
         self,
@@ -110,6 +114,7 @@ class FitCheckpoints(Callback):
             }
             callback.restore(state | arrays)
         self.finished = bool(own["finished"])
+        self.energy = energy_from(document.get("energy"))
         # Arrays that come from a file are read-only.
         progress.network = progress.network.copy()
         progress.optimizer.state = [state.copy() for state in progress.optimizer.state]

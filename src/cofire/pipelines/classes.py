@@ -62,6 +62,7 @@ from cofire.pipelines.kinds import (
 from cofire.pipelines.parameters import (
     DType,
     LeftOut,
+    Lengths,
     Named,
     Only,
     Pattern,
@@ -104,6 +105,7 @@ _OF_TEXT: dict[str, Kind] = {
     "preprocessor": Named({}, _NO_CODE),
     "tokenizer": Named({}, _NO_CODE),
     "token_pattern": Pattern(),
+    "ngram_range": Lengths(),
     "dtype": ScalarType(),
 }
 _VOCABULARY = {"vocabulary_": Vocabulary(), "fixed_vocabulary_": Flag()}

@@ -51,6 +51,16 @@ class Pattern(Plain):
         return value
 
 
+class Lengths(Plain):
+    """How many words or letters a term has: the least and the most."""
+
+    def read(self, plain: Any, place: Place) -> Any:
+        value = super().read(plain, place)
+        pair = type(value) is tuple and [type(n) for n in value] == [int, int]
+        demand(pair and 1 <= value[0] <= value[1], f"{place.key}: expected two numbers")
+        return value
+
+
 class Weights(Plain):
     """Numbers by the names of transformers, or None."""
 

@@ -1,11 +1,20 @@
-"""What a network costs: connections, multiply-adds, bytes; counted, not estimated."""
+"""What a network costs: connections, multiply-adds, bytes, joules.
+
+All but joules are counted. Joules are measured or estimated, and say so.
+"""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from cofire.core.network import SparseNetwork
+from cofire.energy import DenseNetwork, Energy
+from cofire.energy.joules import estimated
 from cofire.training.record import EpochRecord
+
+# Multiply-adds per core-second: of a dense product (BLAS, float32), and of our own
+# kernels in a prediction. Measured: docs/results/energy.md, "The rates".
+DENSE_RATE, SPARSE_RATE = 50e9, 15e9
 
 
 @dataclass(frozen=True)
@@ -19,6 +28,11 @@ class Receipt:
     those of one prediction; a training step needs about three times as many.
     `capped_layers` are the indices, from 0, of the layers with every connection; when
     printed, layers are counted from 1.
+
+    `energy` is what the fit used, `dense_energy` an estimate for the dense twin, if it
+    sees as many rows at the rate of a dense product; the energies of predictions are
+    estimates for 1,000 rows, of the arithmetic alone. Each `Energy` says what it rests
+    on (docs/energy.md); None: the model is from before energy was recorded.
     """
 
     connections: int
@@ -34,16 +48,31 @@ class Receipt:
     capped_layers: tuple[int, ...]
     simd_level: str
     threads: int
+    rows: int | None = None
+    """Rows that all training steps took; None: a model from before that was counted."""
+    energy: Energy | None = None
+    dense_energy: Energy | None = None
+    prediction_energy: Energy | None = None
+    dense_prediction_energy: Energy | None = None
+    same_accuracy: DenseNetwork | None = None
+    """The dense network that `beside` was told of."""
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a plain dict, for JSON."""
-        return asdict(self)
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: value.to_dict() if isinstance(value, Energy | DenseNetwork) else value
+            for name, value in values.items()
+        }
+
+    def beside(self, dense: DenseNetwork) -> "Receipt":
+        """The same, beside a dense network of the same accuracy.
+
+        `cofire.energy.smallest_dense` finds it: no fit can know it by itself.
+        """
+        return replace(self, same_accuracy=dense)
 
     def __str__(self) -> str:
-        def line(name: str, ours: int, dense: int) -> str:
-            ratio = f"{_ratio(ours, dense):>16}"
-            return f"{name:<14}{ours:>14,}{dense:>16,}{ratio}"
-
         seconds = (
             f"{self.train_seconds:.2f} s training, "
             f"{self.rewire_seconds:.2f} s rewiring, "
@@ -52,18 +81,50 @@ class Receipt:
         capped = ", ".join(str(i + 1) for i in self.capped_layers) or "none"
         return "\n".join(
             [
-                f"{'':<14}{'this model':>14}{'dense twin':>16}",
-                line("connections", self.connections, self.dense_connections),
-                line("bytes", self.bytes, self.dense_bytes),
-                line("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
+                f"{'':<18}{'this model':>14}{'dense twin':>16}",
+                _counts("connections", self.connections, self.dense_connections),
+                _counts("bytes", self.bytes, self.dense_bytes),
+                _counts("multiply-adds", self.multiply_adds, self.dense_multiply_adds),
+                *_joules("energy, training", self.energy, self.dense_energy),
+                *_joules(
+                    "1,000 predictions",
+                    self.prediction_energy,
+                    self.dense_prediction_energy,
+                ),
                 f"{self.epochs} epochs: {seconds}",
                 f"{self.threads} threads, SIMD level {self.simd_level}, "
                 f"layers with every connection: {capped}",
+                *self._where_joules_come_from(),
             ]
         )
 
+    def _where_joules_come_from(self) -> list[str]:
+        named = [
+            ("energy of training", self.energy),
+            ("  its dense twin, as many rows", self.dense_energy),
+            ("arithmetic of 1,000 predictions", self.prediction_energy),
+            ("  of its dense twin", self.dense_prediction_energy),
+        ]
+        lines = [f"{name}: {energy.basis}" for name, energy in named if energy]
+        beside = self.same_accuracy
+        return lines if beside is None else [*lines, str(beside)]
 
-def _ratio(ours: int, dense: int) -> str:
+
+def _counts(name: str, ours: int, dense: int) -> str:
+    return f"{name:<18}{ours:>14,}{dense:>16,}{_ratio(ours, dense):>16}"
+
+
+def _joules(name: str, ours: Energy | None, dense: Energy | None) -> list[str]:
+    """Return a line, if our energy is known."""
+    if ours is None:
+        return []
+    if dense is None:
+        return [f"{name:<18}{ours.amount:>14}{'-':>16}"]
+    ratio = _ratio(ours.joules, dense.joules) if ours.joules and dense.joules else ""
+    return [f"{name:<18}{ours.amount:>14}{dense.amount:>16}{ratio:>16}"]
+
+
+def _ratio(ours: float, dense: float) -> str:
     """Say how many times less or more it is.
 
     >>> [_ratio(*pair) for pair in [(10, 25), (25, 24), (30, 10)]]
@@ -98,6 +159,7 @@ def receipt(
     *,
     simd_level: str,
     threads: int,
+    energy: Energy | None = None,
 ) -> Receipt:
     """Add up the costs of the networks and of the epochs in their histories."""
     layers = [layer for network in networks for layer in network.layers]
@@ -106,6 +168,8 @@ def receipt(
     possible = sum(layer.n_in * layer.n_out for layer in layers)
     pointers = neurons + len(layers)
     records = [record for history in histories for record in history]
+    counted = all("rows" in record for record in records)
+    rows = sum(record["rows"] for record in records) if counted else None
 
     return Receipt(
         connections=connections,
@@ -123,4 +187,29 @@ def receipt(
         ),
         simd_level=simd_level,
         threads=threads,
+        rows=rows,
+        energy=energy,
+        dense_energy=_twin(energy, possible // len(networks), rows),
+        prediction_energy=_arithmetic(energy, 1000 * connections, SPARSE_RATE),
+        dense_prediction_energy=_arithmetic(energy, 1000 * possible, DENSE_RATE),
     )
+
+
+def _twin(energy: Energy | None, connections: int, rows: int | None) -> Energy | None:
+    """Estimate the training of a dense network on so many rows."""
+    if rows is None:
+        return None
+    return _arithmetic(energy, training_multiply_adds(connections, rows), DENSE_RATE)
+
+
+def _arithmetic(
+    energy: Energy | None, multiply_adds: float, rate: float
+) -> Energy | None:
+    """Estimate multiply-adds, at so many per core-second and the power of the fit."""
+    if energy is None:
+        return None
+    seconds = multiply_adds / rate
+    reason = (
+        f"{multiply_adds:.2g} multiply-adds at {rate / 1e9:g} billion per core-second"
+    )
+    return estimated(seconds, seconds, energy.watts_per_core, reason=reason)

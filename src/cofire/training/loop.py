@@ -120,13 +120,14 @@ def _train_stretch(
         [past["loss"] for past in progress.history[progress.first_epoch :]],
     )
     number, offset = steps.pass_of(stretch.begin)
+    order = steps.order(stretch.begin, stretch.end)
     try:
         stats = engine.train_epoch(
             progress.network,
             progress.optimizer,
             data.rows,
             data.targets,
-            order=steps.order(stretch.begin, stretch.end),
+            order=order,
             batch_size=steps.batch_size,
             sample_weight=data.sample_weight,
             drop_last=settings.drop_last,
@@ -148,6 +149,8 @@ def _train_stretch(
         n = n or steps.per_epoch
         record["loss"] += (stats.loss - record["loss"]) * (n_new / n)
     record["alive"] = stats.fired
+    n_steps = stretch.end - stretch.begin
+    record["rows"] += min(len(order), n_steps * steps.batch_size)
 
 
 def _evaluate(

@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict
 class EpochRecord(TypedDict):
     """One epoch. Lists have one entry per layer; `alive` has one per hidden layer.
 
-    Records of models that version 0.1 stored lack `dropped` and `connections`.
+    Records of models that version 0.1 stored lack `dropped`, `connections` and `rows`.
     """
 
     epoch: int
@@ -30,6 +30,8 @@ class EpochRecord(TypedDict):
     """What the search cost."""
 
     # training
+    rows: int
+    """Rows that the steps took; a row that came twice counts twice."""
     loss: float
     """The mean training loss, as the batches saw it."""
     learning_rate: float
@@ -68,6 +70,7 @@ def new_record(epoch: int, n_layers: int, random_phase: bool | None) -> EpochRec
         "recall": None,
         "candidate_factor": None,
         "search_multiply_adds": None,
+        "rows": 0,
         "loss": math.nan,
         "learning_rate": math.nan,
         "connections": [],
@@ -89,6 +92,9 @@ def is_record(value: Any) -> bool:
     and plotted must be there.
     """
     needed = ("loss", "rewire_seconds", "train_seconds", "evaluate_seconds")
-    return isinstance(value, dict) and all(
-        type(value.get(name)) is float for name in needed
+    return (
+        isinstance(value, dict)
+        and all(type(value.get(name)) is float for name in needed)
+        and type(rows := value.get("rows", 0)) is int
+        and 0 <= rows < 2**63
     )
