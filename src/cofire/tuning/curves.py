@@ -14,8 +14,8 @@ import numpy as np
 from cofire.callbacks import Monitor
 
 SMOOTH = 3  # epochs whose mean score is compared
-FIRST = 0.25  # the fraction of the fit before which no trial is stopped
-SPREADS = 2.0  # standard deviations of the folds' scores by which it must be worse
+FIRST = 1 / 3  # the fraction of the fit before which no trial is stopped
+SPREADS = 3.0  # standard deviations of the folds' scores by which it must be worse
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,19 @@ def _level(scores: Sequence[float]) -> float:
     return float(np.mean(scores[-SMOOTH:]))
 
 
-def margin(fold_scores: Sequence[float]) -> float:
-    """Return how much a score on one fold differs by chance."""
-    few = len(fold_scores) < 2
-    return np.inf if few else SPREADS * float(np.std(fold_scores, ddof=1))
+def margin(fold_scores: Sequence[Sequence[float]]) -> float:
+    """Return how much less a trial may score on one fold, by chance.
+
+    fold_scores: of each finished trial; their spreads are pooled, as a single one of a
+    few folds may be tiny.
+
+    >>> margin([[0.7, 0.9], [0.8, 0.8]])
+    0.3
+    """
+    variances = [np.var(scores, ddof=1) for scores in fold_scores if len(scores) > 1]
+    if not variances:
+        return np.inf
+    return round(SPREADS * float(np.sqrt(np.mean(variances))), 12)
 
 
 class Beaten(Exception):

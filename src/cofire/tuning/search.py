@@ -210,11 +210,9 @@ class _Search:
     def _rivals(self, first: list[Trial]) -> list[Rival]:
         if not self.stops:
             return []
-        return [
-            Rival(trial.scores, trial.connections, margin(trial.ensembles[0].scores))
-            for trial in first
-            if trial.ensembles
-        ]
+        ended = [trial for trial in first if trial.ensembles]
+        apart = margin([trial.ensembles[0].scores for trial in ended])
+        return [Rival(trial.scores, trial.connections, apart) for trial in ended]
 
     def _repeated(
         self,
