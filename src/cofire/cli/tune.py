@@ -69,7 +69,8 @@ def tune(
         int | None, typer.Option(min=1, help="The best has at most so many.")
     ] = None,
     folds: Annotated[
-        int | None, typer.Option(help="Parts of cross-validation. [5; many rows: 3]")
+        int | None,
+        typer.Option(min=2, help="Parts of cross-validation. [5; many rows: 3]"),
     ] = None,
     target: Target = None,
     samples: Samples = None,
@@ -86,7 +87,7 @@ def tune(
         list[str] | None,
         typer.Option(help="Any parameter of the estimator, fixed: name=value (JSON)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     n_jobs: Annotated[int | None, typer.Option(help="Number of threads.")] = None,
     scale: Scale = None,
     missing: Missing = None,

@@ -27,8 +27,10 @@ def conclusion(found: "Tuning", figures: Row) -> list[str]:
         )
     if smallest["connections"] < default["connections"]:
         times = default["connections"] / smallest["connections"]
-        lines.append(f"The smallest has {times:.3g} times fewer connections than the "
-                     "default. To train exactly this model:")
+        lines.append(
+            f"The smallest has {times:.3g} times fewer connections than the "
+            "default. To train exactly this model:"
+        )
     else:
         lines.append("To train exactly the smallest:")
     return [*lines, f"  {smallest['command']}", f"  {smallest['code']}"]

@@ -25,9 +25,9 @@ class FrontDisplay(Display):
     counts as good as the best.
 
     >>> from cofire.plot import FrontDisplay
-    >>> sizes = {"bytes": 800, "microseconds": 30, "standard_error": 0.01}
+    >>> more = {"bytes": 800, "microseconds": 30, "standard_error": 0.01, "fits": 5}
     >>> scores = {50: 0.9, 400: 0.95}
-    >>> rows = [{"connections": n, "score": scores[n], "fits": 5, **sizes} for n in scores]
+    >>> rows = [{"connections": n, "score": scores[n], **more} for n in scores]
     >>> display = FrontDisplay(rows, {"best": rows[1]}).plot()
     >>> [ax.get_xlabel() for ax in display.axes_][0]
     'Connections'
@@ -89,7 +89,10 @@ class FrontDisplay(Display):
         final = self._final()
         once = [row for row in self.rows if row["fits"] < final[0]["fits"]]
         dots = {"s": 12, "lw": 0.8}
-        for rows, fill, label in ((once, "none", "trials"), (final, FAINT, "finalists")):
+        for rows, fill, label in (
+            (once, "none", "trials"),
+            (final, FAINT, "finalists"),
+        ):
             x, y = [row[name] for row in rows], [row["score"] for row in rows]
             ax.scatter(x, y, facecolor=fill, edgecolor=FAINT, label=label, **dots)
         front = self.front(name)

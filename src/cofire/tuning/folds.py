@@ -29,10 +29,10 @@ def repeated_folds(
         return [list(chosen.split(X, y))] * REPEATS
     if not 2 <= cv <= n_rows:
         raise ValueError(
-            f"cv: expected None, a splitter of scikit-learn or a number of folds from "
-            f"2 to the number of rows, {n_rows}; got {cv}."
+            f"`cv`: expected a number of folds from 2 to that of rows, {n_rows}, a "
+            f"splitter of scikit-learn or None; got {cv}."
         )
-    kind = StratifiedKFold if _can_stratify(estimator, y, cv) else KFold
+    kind = StratifiedKFold if _can_stratify(estimator, y, int(cv)) else KFold
     return [
         list(kind(cv, shuffle=True, random_state=own).split(X, y))
         for own in _seeds(seed, 0, REPEATS)

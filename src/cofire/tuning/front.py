@@ -48,8 +48,8 @@ def _row(number: int, trial: Trial, repeats: Sequence[Any]) -> Row:
 def front_of(rows: Iterable[Row]) -> list[Row]:
     """Return the rows that no other beats with as few connections, the smallest first.
 
-    >>> rows = [{"score": s, "connections": n} for s, n in [(0.8, 9), (0.7, 8), (0.8, 8)]]
-    >>> front_of(rows)
+    >>> sizes = [(0.8, 9), (0.7, 8), (0.8, 8)]
+    >>> front_of({"score": score, "connections": n} for score, n in sizes)
     [{'score': 0.8, 'connections': 8}]
     """
     found: list[Row] = []
@@ -80,7 +80,7 @@ def best_of(rows: Sequence[Row], max_connections: int | None = None) -> Row:
 def smallest_of(
     rows: Sequence[Row], within: float, max_connections: int | None = None
 ) -> Row:
-    """Return the one with the fewest connections among those within `within` of the best."""
+    """Return the one with the fewest connections, at most `within` below the best."""
     least = best_of(rows, max_connections)["score"] - within
     able = [row for row in rows if row["score"] >= least]
     return min(able, key=lambda row: (row["connections"], -row["score"]))
@@ -100,7 +100,7 @@ def _small_enough(rows: Sequence[Row], most: int) -> list[Row]:
     if not able:
         least = min(row["connections"] for row in rows)
         raise ValueError(
-            f"max_connections={most}: no trial has so few connections, the smallest "
-            f"has {least}. Allow more, or give more trials (n_trials)."
+            f"`max_connections={most}`: no trial has so few connections, the smallest "
+            f"has {least}. Allow more, or give more trials (`n_trials`)."
         )
     return able

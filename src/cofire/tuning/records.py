@@ -114,7 +114,10 @@ class Records:
             connections=round(connections),
             density=trial.density,
             seconds=trial.seconds,
-            curves=dict(zip(CURVES, (trial.scores, trial.connections), strict=True)),
+            curves={
+                "validation_score": np.asarray(trial.scores, np.float32),
+                "connections": np.asarray(trial.connections, np.float32),
+            },
             notes={
                 "task": self.task,
                 "sizes": trial.sizes,

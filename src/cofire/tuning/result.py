@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from cofire.tuning.front import best_of, default_of, front_of, rows_of, smallest_of
+from cofire.tuning.space import given_parameters
 from cofire.tuning.trial import Trial, as_given
 
 Row = dict[str, Any]
@@ -16,8 +17,8 @@ class Tuning:
     """What `cofire.tune` found; `print` shows the front as a table.
 
     A row is a dict: trial, n_networks, score (mean over folds), standard_error,
-    connections, bytes (of the networks' arrays), microseconds (of `predict` for one row),
-    fits (how many models were scored) and params. `pandas.DataFrame(front_)` is a
+    connections, bytes (of the networks' arrays), microseconds (of `predict` for one
+    row), fits (how many models were scored) and params. `pandas.DataFrame(front_)` is a
     table.
 
     Attributes
@@ -79,11 +80,9 @@ class Tuning:
 
         The estimator's own parameters are in it, as far as they are not defaults.
         """
-        with_all = self.estimator(row)
-        usual = type(with_all)().get_params(deep=False)
-        own = with_all.get_params(deep=False)
-        given = [f"{n}={own[n]!r}" for n in own if repr(own[n]) != repr(usual[n])]
-        return f"{type(with_all).__name__}({', '.join(given)})"
+        model = self.estimator(row)
+        given = [f"{n}={value!r}" for n, value in given_parameters(model).items()]
+        return f"{type(model).__name__}({', '.join(given)})"
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw the front: scores against connections, bytes and microseconds."""
@@ -105,11 +104,10 @@ class Tuning:
 
 def _told(number: int, trial: Trial) -> Row:
     whole = trial.ensembles[-1] if trial.ensembles else None
+    score = trial.scores[-1] if trial.scores else None
+    state = "stopped" if trial.scores else "diverged"
     if whole is not None:
         state, score = "done", float(np.mean(whole.scores))
-    else:
-        state = "stopped" if trial.scores else "diverged"
-        score = trial.scores[-1] if trial.scores else None
     return {
         "trial": number,
         "state": state,

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 
-from cofire.estimators.base import BaseSparseMLP
 from cofire.lab.experiments import Store
+from cofire.tuning.checks import check_number, check_whole, rows_to_search
 from cofire.tuning.curves import Rival, margin
 from cofire.tuning.folds import fit_seeds, repeated_folds
 from cofire.tuning.front import finalists, rows_of
@@ -118,9 +117,16 @@ def tune(
     ...     row["connections"] for row in found.front_)
     True
     """
-    X, y = _arrays(X), np.asarray(y)
-    _check(estimator, X, y, n_trials, timeout, within, max_connections, prefer)
-    _check_seed(random_state)
+    X, y = rows_to_search(estimator, X, y)
+    check_whole("n_trials", n_trials, 1)
+    if timeout is not None:
+        check_number("timeout", timeout)
+    check_number("within", within)
+    check_whole("random_state", random_state, 0, 2**31 - 1)
+    if max_connections is not None:
+        check_whole("max_connections", max_connections, 1)
+    if prefer not in ("best", "smallest"):
+        raise ValueError(f'prefer: expected "best" or "smallest", got {prefer!r}.')
     needed()
     plain = clone(estimator).set_params(callbacks=(), checkpoint=None, verbose=0)
     folds = repeated_folds(plain, X, y, cv, random_state)
@@ -202,8 +208,8 @@ class _Search:
     def _space(self, default: Trial) -> Space:
         if default.stopped:
             raise ValueError(
-                "estimator: its training diverges on these rows, so there is nothing to "
-                "search around. Lower learning_rate_init, or leave it at None."
+                "estimator: its training diverges on these rows, and there is nothing "
+                "to search around. Lower learning_rate_init, or leave it at None."
             )
         return Space.around(self.estimator, len(self.y), default.n_pieces)
 
@@ -254,12 +260,10 @@ def _opened(folder: str | PathLike[str] | None) -> Iterator[Store | None]:
     if folder is None:
         yield None
         return
+    if Path(folder).is_file():
+        raise ValueError(f"store: expected a folder, got the file {folder}.")
     with Store(Path(folder, "runs.sqlite")) as store:
         yield store
-
-
-def _arrays(X: Any) -> Any:
-    return np.asarray(X) if isinstance(X, list | tuple) else X
 
 
 def _named(scoring: Any) -> str | None:
@@ -271,50 +275,3 @@ def _named(scoring: Any) -> str | None:
 def _score_name(estimator: Any, scoring: Any) -> str:
     usual = "accuracy" if is_classifier(estimator) else "R²"
     return usual if scoring is None else str(_named(scoring))
-
-
-def _check(
-    estimator: Any,
-    X: Any,
-    y: np.ndarray,
-    n_trials: Any,
-    timeout: Any,
-    within: Any,
-    max_connections: Any,
-    prefer: Any,
-) -> None:
-    if not isinstance(estimator, BaseSparseMLP):
-        kind = estimator.__name__ if isinstance(estimator, type) else ""
-        hint = f" Give an object: {kind}()." if kind else ""
-        raise TypeError(
-            "estimator: expected a SparseMLPClassifier or a SparseMLPRegressor, got "
-            f"{kind or type(estimator).__name__}.{hint} Of a pipeline, transform X "
-            "first and pass the last step."
-        )
-    if not hasattr(X, "shape") or len(X.shape) != 2 or X.shape[0] != len(y):
-        raise ValueError(
-            "X: expected rows of features, as many as y has values: got "
-            f"{getattr(X, 'shape', type(X).__name__)} and {len(y)}."
-        )
-    _at_least("n_trials", n_trials, 1, Integral)
-    if max_connections is not None:
-        _at_least("max_connections", max_connections, 1, Integral)
-    if timeout is not None:
-        _at_least("timeout", timeout, 0, Real)
-    _at_least("within", within, 0, Real)
-    if prefer not in ("best", "smallest"):
-        raise ValueError(f'prefer: expected "best" or "smallest", got {prefer!r}.')
-
-
-def _at_least(name: str, value: Any, least: int, kind: type) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool) or not value >= least:
-        what = "a whole number" if kind is Integral else "a number"
-        raise ValueError(f"{name}: expected {what} of {least} or more, got {value!r}.")
-
-
-def _check_seed(seed: Any) -> None:
-    if not isinstance(seed, Integral) or not 0 <= seed < 2**31:
-        raise ValueError(
-            f"random_state: expected a whole number from 0 to 2**31 - 1, got {seed!r}. "
-            "With the same number a search can be continued and repeated."
-        )

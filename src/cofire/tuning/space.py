@@ -68,7 +68,7 @@ class Space:
         values = {name: recipe[name] for name in FACTORS if name in recipe}
         values |= {"width": max(widths, default=0), "layers": len(widths)}
         values |= {"input_dropout": recipe["input_dropout"], "pieces": 1}
-        given = _given(estimator)
+        given = set(given_parameters(estimator))
         opened = {
             "width": bool(widths) and "hidden_layer_sizes" not in given,
             "layers": bool(widths) and "hidden_layer_sizes" not in given,
@@ -93,7 +93,7 @@ class Space:
     def settings(self, params: Params) -> Settings:
         """Return the parameters of the estimator at a point, with three digits."""
         at = {name: _rounded(value) for name, value in params.items()}
-        found = {
+        found: Settings = {
             name: at[name]
             for name in ("epsilon", "learning_rate_init", "alpha", "input_dropout")
             if name in at
@@ -140,12 +140,16 @@ def _widths(estimator: Any) -> tuple[int, ...]:
     return tuple(sizes) if hasattr(sizes, "__len__") else (int(sizes),)
 
 
-def _given(estimator: Any) -> set[str]:
-    """Return the parameters that are not at their defaults."""
+def given_parameters(estimator: Any) -> dict[str, Any]:
+    """Return the parameters of an estimator that are not at their defaults.
+
+    >>> from cofire import SparseMLPClassifier
+    >>> given_parameters(SparseMLPClassifier(alpha=0.1))
+    {'alpha': 0.1}
+    """
     usual = type(estimator)().get_params(deep=False)
     own = estimator.get_params(deep=False)
-    own["hidden_layer_sizes"] = _widths(estimator)
-    return {name for name in own if repr(own[name]) != repr(usual[name])}
+    return {name: own[name] for name in own if repr(own[name]) != repr(usual[name])}
 
 
 def _has_all(estimator: Any) -> bool:

@@ -134,8 +134,8 @@ def _noted(settings: Settings, model: Any, watch: Any, seconds: float) -> Trial:
     return Trial(
         settings,
         [],
-        np.float32(watch.scores).tolist(),
-        np.float32(watch.connections).tolist(),
+        np.asarray(watch.scores, np.float32).tolist(),
+        np.asarray(watch.connections, np.float32).tolist(),
         seconds,
         list(model.network_.sizes),
         int(model.chosen_parameters_["n_pieces"]),
@@ -148,7 +148,7 @@ def _measured(model: Any, X: Any, y: Any, scorer: Any, *, timed: bool) -> Ensemb
     if not np.isfinite(score):
         raise ValueError(
             f"scoring: {score} on {len(y)} rows that were held out, expected a number. "
-            "Give fewer folds (cv), so that each has more rows, or another scoring."
+            "Give fewer folds (`cv`), so that each has more rows, or another scoring."
         )
     return Ensemble(
         model.n_networks,
