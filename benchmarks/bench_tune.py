@@ -160,7 +160,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="print only")
     parser.add_argument("--trials", type=int, default=30)
-    parser.add_argument("--store", type=Path, default=Path("tune-results"))
+    parser.add_argument("--store", type=Path, default=Path("cofire-results"))
     arguments = parser.parse_args()
     tables = {"wine": 1} if arguments.quick else TABLES
     n_trials = 5 if arguments.quick else arguments.trials

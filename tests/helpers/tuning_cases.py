@@ -27,5 +27,11 @@ def untimed(found):
     return rows, found.best_params_, found.best_score_
 
 
+def say(step):
+    """Write which trial is over."""
+    sys.stdout.write(f"over {step.number}\n")
+    sys.stdout.flush()
+
+
 if __name__ == "__main__":
-    search(sys.argv[1], watch=lambda step: print("over", step.number, flush=True))
+    search(sys.argv[1], watch=say)

@@ -1,4 +1,4 @@
-"""The space: what is open, the recipe in it, and settings that can be read and typed."""
+"""The space: what is open, the recipe in it, and settings that can be typed."""
 
 import numpy as np
 import pytest

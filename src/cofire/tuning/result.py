@@ -1,6 +1,7 @@
 """Tuning: what a search found."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,7 @@ class Tuning:
     def __str__(self) -> str:
         from cofire.lab.table import to_markdown
 
-        return to_markdown(self.table(), heading=0)
+        return to_markdown(replace(self.table(), caption=""), heading=0)
 
 
 def _told(number: int, trial: Trial) -> Row:
