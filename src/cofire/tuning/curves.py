@@ -15,7 +15,7 @@ from cofire.callbacks import Monitor
 
 SMOOTH = 3  # epochs whose mean score is compared
 FIRST = 1 / 3  # the fraction of the fit before which no trial is stopped
-SPREADS = 3.0  # standard deviations of the folds' scores by which it must be worse
+SPREADS = 2.0  # standard deviations of the folds' scores by which it must be worse
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def margin(fold_scores: Sequence[Sequence[float]]) -> float:
     few folds may be tiny.
 
     >>> margin([[0.7, 0.9], [0.8, 0.8]])
-    0.3
+    0.2
     """
     variances = [np.var(scores, ddof=1) for scores in fold_scores if len(scores) > 1]
     if not variances:

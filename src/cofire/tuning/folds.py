@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from cofire.tuning.trial import Fold
 
-REPEATS = 2  # the second for the finalists
+REPEATS = 3  # all but the first for the finalists
 FEW, MANY, MANY_ROWS = 3, 5, 10_000
 
 

@@ -15,14 +15,16 @@ FEW = 3  # the ensembles with the highest scores that are measured again
 def rows_of(trials: Mapping[tuple[int, int], Trial]) -> list[Row]:
     """Return a row per ensemble of each trial that was run to its end.
 
-    trial: its number, 0 being the recipe. score: the mean over all folds of all
-    repeats; standard_error: of the mean over one repeat's folds, as repeats have the
-    same rows. fits: how many models were scored. connections, bytes: means.
+    trial: its number, 0 being the recipe. score: the mean of `scores`, one per fit. Of
+    a finalist these are the fits of the later repeats, as it was chosen for those of
+    the first. standard_error: of a mean over one repeat's folds, as repeats have the
+    same rows. connections, bytes: means.
     """
     found = []
     for number in sorted({number for number, _ in trials}):
-        repeats = [trials[key] for key in sorted(trials) if key[0] == number]
-        repeats = [trial for trial in repeats if trial.ensembles]
+        own = {key[1]: trials[key] for key in sorted(trials) if key[0] == number}
+        later = [own[repeat] for repeat in own if repeat > 0]
+        repeats = [one for one in later or [own[0]] if one.ensembles]
         for same in zip(*(trial.ensembles for trial in repeats), strict=True):
             found.append(_row(number, repeats[0], same))
     return found
@@ -31,18 +33,23 @@ def rows_of(trials: Mapping[tuple[int, int], Trial]) -> list[Row]:
 def _row(number: int, trial: Trial, repeats: Sequence[Any]) -> Row:
     scores = [score for one in repeats for score in one.scores]
     n_folds = len(repeats[0].scores)
-    error = float(np.std(scores, ddof=1)) / n_folds**0.5 if n_folds > 1 else None
     return {
         "trial": number,
         "n_networks": repeats[0].n_networks,
         "score": float(np.mean(scores)),
-        "standard_error": error,
+        "standard_error": _error(scores, n_folds),
         "connections": round(float(np.mean([one.connections for one in repeats]))),
         "bytes": round(float(np.mean([one.bytes for one in repeats]))),
-        "microseconds": repeats[0].microseconds,
+        "microseconds": min(one.microseconds for one in repeats),
         "fits": len(scores),
+        "folds": n_folds,
+        "scores": scores,
         "params": dict(trial.settings),
     }
+
+
+def _error(values: Sequence[float], n_folds: int) -> float | None:
+    return float(np.std(values, ddof=1)) / n_folds**0.5 if n_folds > 1 else None
 
 
 def front_of(rows: Iterable[Row]) -> list[Row]:
@@ -80,10 +87,22 @@ def best_of(rows: Sequence[Row], max_connections: int | None = None) -> Row:
 def smallest_of(
     rows: Sequence[Row], within: float, max_connections: int | None = None
 ) -> Row:
-    """Return the one with the fewest connections, at most `within` below the best."""
-    least = best_of(rows, max_connections)["score"] - within
-    able = [row for row in rows if row["score"] >= least]
+    """Return the one with the fewest connections that is surely as good as the best.
+
+    That is: the mean difference over the same fits, and its standard error on top, is
+    at most `within`. Without the error, the smallest would be the luckiest.
+    """
+    best = best_of(rows, max_connections)
+    able = [row for row in rows if _behind(row, best) <= within]
     return min(able, key=lambda row: (row["connections"], -row["score"]))
+
+
+def _behind(row: Row, best: Row) -> float:
+    """Return how far a row is behind the best, at most, as far as one can tell."""
+    if len(row["scores"]) != len(best["scores"]):  # one of them diverged in a repeat
+        return float("inf")
+    apart = np.subtract(best["scores"], row["scores"])
+    return float(np.mean(apart)) + (_error(apart, row["folds"]) or 0.0)
 
 
 def finalists(rows: Sequence[Row], max_connections: int | None = None) -> list[int]:

@@ -19,8 +19,8 @@ class Tuning:
 
     A row is a dict: trial, n_networks, score (mean over folds), standard_error,
     connections, bytes (of the networks' arrays), microseconds (of `predict` for one
-    row), fits (how many models were scored) and params. `pandas.DataFrame(front_)` is a
-    table.
+    row), fits (how many models were scored), folds, scores (one per fit) and params.
+    `pandas.DataFrame(front_)` is a table.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Tuning:
         smallest first
     rows_ : one row per trial that was run to its end and per number of networks
     default_, best_, smallest_ : the estimator as it was given, the best ensemble, and
-        the row with the fewest connections within `within` of the best
+        the row with the fewest connections that is surely within `within` of the best
     preferred_ : best_ or smallest_, as was asked for
     best_params_ : parameters of `preferred_` that differ from the estimator's
     best_score_ : its mean score over folds

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from cofire.tuning.trial import Fold, Trial, run_trial
 class Step:
     """A trial that is over: for who watches a search.
 
-    stored: whether it was found in the store. repeat: 1 for a finalist that was
+    stored: whether it was found in the store. repeat: 1 or 2 for a finalist that was
     measured again.
     """
 
@@ -65,9 +66,9 @@ def tune(
     trial is a cross-validation. The first is the estimator as it is, so the best never
     validates worse than the default. A trial is stopped when its validation curve is
     clearly below that of a trial that had no more connections. The finalists (the
-    default, the front and the best few) are measured again with other folds, and only
-    they can be chosen. Equal calls give equal trials. It needs Optuna:
-    pip install 'cofire[tune]'.
+    default, the front and the best few) are measured again with other folds, twice;
+    only they can be chosen, by these scores. Equal calls give equal trials. It needs
+    Optuna: pip install 'cofire[tune]'.
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ def tune(
         As scikit-learn has it; None: accuracy or R^2. Where it is given, no trial is
         stopped early, since curves show accuracy or R^2.
     within : float
-        How far below the best a score may be for "the smallest within": 0.01 is a
-        point of accuracy.
+        How far below the best "the smallest within" may be, the standard error of the
+        difference included: 0.01 is a point of accuracy.
     max_connections : int or None
         The best has at most so many connections, with as many networks as they allow.
     prefer : {"best", "smallest"}
@@ -227,10 +228,11 @@ class _Search:
         n_trials: int,
     ) -> dict[tuple[int, int], Trial]:
         """Measure the finalists again, with other folds and seeds."""
-        for number in finalists(rows_of(trials), self.max_connections):
+        final = finalists(rows_of(trials), self.max_connections)
+        for repeat, number in product(range(1, len(self.folds)), final):
             settings = trials[number, 0].settings
-            again = self._trial(known, number, 1, settings, [], n_trials)
-            trials[number, 1] = again
+            again = self._trial(known, number, repeat, settings, [], n_trials)
+            trials[number, repeat] = again
         return trials
 
     def _trial(
