@@ -15,7 +15,7 @@ import cofire
 from cofire.cli import app
 from helpers import processes
 
-FAST = ("--trials", 4, "--folds", 3, "--networks", 2, "--option", "max_iter=4")
+FAST = ("--trials", 4, "--folds", 2, "--networks", 2, "--option", "max_iter=4")
 
 
 def run(*arguments):

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -149,13 +149,18 @@ def _trial(result: Result) -> Trial:
     return Trial(
         _settings(run),
         [Ensemble(**one) for one in notes["ensembles"]],
-        curves["validation_score"].tolist(),
-        curves["connections"].tolist(),
+        _listed(curves, "validation_score"),
+        _listed(curves, "connections"),
         result.seconds,
         notes["sizes"],
         notes["n_pieces"],
         result.density,
     )
+
+
+def _listed(curves: Mapping[str, np.ndarray], name: str) -> list[float]:
+    """Return a curve; runs that were imported from a file have none."""
+    return curves[name].tolist() if name in curves else []
 
 
 def _threads(estimator: Any) -> int:

@@ -1,8 +1,8 @@
 """What is searched: a range around the recipe's value of each parameter left to it."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from typing import Any
 
 from cofire.estimators import SparseMLPRegressor
@@ -132,7 +132,7 @@ class Space:
         layers = [sizes[0], *hidden, sizes[-1]]
         ends = sum(a + b for a, b in zip(layers, layers[1:], strict=False))
         epsilon = min(settings["epsilon"], most / ends)
-        return settings | {"epsilon": _rounded(epsilon, math.floor)}
+        return settings | {"epsilon": _rounded(epsilon, ROUND_FLOOR)}
 
 
 def _widths(estimator: Any) -> tuple[int, ...]:
@@ -170,14 +170,10 @@ def _range(name: str, value: float) -> Range:
     return Range(low, high)
 
 
-def _rounded(value: float, how: Any = round) -> float:
+def _rounded(value: float, how: str = ROUND_HALF_EVEN) -> float:
     """Return a number with three significant digits.
 
     >>> _rounded(0.123456), _rounded(98765), _rounded(0)
     (0.123, 98800.0, 0.0)
     """
-    if value == 0:
-        return 0.0
-    digits = 2 - math.floor(math.log10(abs(value)))
-    scaled = how(value * 10.0**digits)
-    return float(f"{scaled}e{-digits}")
+    return float(Context(prec=3, rounding=how).create_decimal(value))
