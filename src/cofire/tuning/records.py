@@ -55,7 +55,7 @@ class Records:
         for result in self.store.results(**about, curves=CURVES):
             options = json.loads(result.run.options)
             if options["search"] == self.search:
-                found[options["trial"], result.run.split] = _trial(result)
+                found[options["trial"], result.run.split] = trial_of(result)
         return found
 
     def run(
@@ -143,7 +143,8 @@ def _diverged(error: str | None) -> bool:
     return (error or "").startswith(DivergenceError.__name__)
 
 
-def _trial(result: Result) -> Trial:
+def trial_of(result: Result) -> Trial:
+    """Return the trial that a run of the store was."""
     notes, curves = result.notes, result.curves
     run = {"options": result.run.options, "epsilon": result.run.epsilon}
     return Trial(
