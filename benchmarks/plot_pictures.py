@@ -8,6 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
+import cofire
 from cofire import SparseMLPClassifier, profiles
 from cofire.data import paper_parts
 from cofire.plot import (
@@ -87,6 +88,13 @@ def madelon():
     save(ConnectivityDisplay.from_estimator(model), "connectivity")
 
 
+def front():
+    """What a search for settings finds."""
+    X, y = load_breast_cancer(return_X_y=True)
+    model = SparseMLPClassifier(n_jobs=1)
+    save(cofire.tune(model, X, y, n_trials=20, refit=False).plot(), "front")
+
+
 def importances():
     """Importances of features with names."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -97,6 +105,6 @@ def importances():
 
 if __name__ == "__main__":
     OUT.mkdir(exist_ok=True)
-    for draw in (time_lapse, digits, madelon, importances):
+    for draw in (time_lapse, digits, madelon, importances, front):
         draw()
         print(f"drawn: {draw.__name__}")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cofire.explain import SparseFeatureSelector
     from cofire.methods import METHODS
     from cofire.saving import load, save
+    from cofire.tuning import tune
 
     __version__: str
 
@@ -28,6 +29,7 @@ __all__ = [
     "load",
     "profiles",
     "save",
+    "tune",
 ]
 
 PUBLIC_MODULES = (
@@ -42,6 +44,7 @@ PUBLIC_MODULES = (
     "cofire.saving",
     "cofire.similarity",
     "cofire.topology.select",
+    "cofire.tuning",
 )
 
 # Where the public names live. They are imported when asked for, so that `cofire --help`
@@ -56,6 +59,7 @@ _HOMES = {
     "doctor": "cofire.diagnostics.doctor",
     "load": "cofire.saving",
     "save": "cofire.saving",
+    "tune": "cofire.tuning",
 }
 
 

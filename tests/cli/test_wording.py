@@ -83,7 +83,7 @@ def test_every_argument_that_a_message_names_has_an_option():
 
 
 def test_every_option_exists():
-    text = run("train", "--help").output
+    text = run("train", "--help").output + run("tune", "--help").output
     assert all(re.search(rf"{option}\b", text) for option in OPTIONS.values())
 
 

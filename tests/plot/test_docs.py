@@ -21,6 +21,6 @@ def test_the_code_runs_and_shows_every_display(tmp_path, monkeypatch):
 
 def test_the_pictures_are_there_and_small():
     shown = re.findall(r"!\[[^\]]+\]\((\S+)\)", TEXT)
-    assert len(shown) == 8
+    assert len(shown) == 9
     for name in shown:
         assert 1000 < (DOCS / name).stat().st_size < 250_000, name

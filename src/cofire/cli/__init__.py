@@ -22,6 +22,7 @@ from cofire.cli.report import report
 from cofire.cli.reproduce import reproduce
 from cofire.cli.runs import runs
 from cofire.cli.train import train
+from cofire.cli.tune import tune
 
 INTERRUPTED = 130  # the status that shells give a program that Ctrl-C has ended
 
@@ -41,6 +42,7 @@ app.command()(explain)
 app.command()(info)
 app.add_typer(data, name="data")
 app.command(cls=NamesChoices)(compare)
+app.command(cls=NamesChoices)(tune)
 app.command(cls=NamesChoices)(reproduce)
 app.command()(report)
 app.add_typer(runs, name="runs")

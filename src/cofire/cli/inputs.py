@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
+from cofire.cli.options import file_options
 from cofire.cli.words import in_options, message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from cofire.data import Preprocessing, Reading, Table
+    from cofire.data.preprocessing.training_rows import TrainingRows
 
 
 @contextmanager
@@ -81,6 +83,16 @@ def is_named(data: str) -> bool:
             f"{suggestion(data, CATALOG)}"
         )
     return False
+
+
+def training_rows(given: "Mapping[str, Any]") -> "TrainingRows":
+    """Return the rows that a command's DATA and its options stand for."""
+    from cofire.data.preprocessing.training_rows import TrainingRows
+
+    data, files = given["data"], file_options(given)
+    if is_named(data):
+        return TrainingRows.of_catalogue(data, files)
+    return TrainingRows.of_file(Path(data), files, given["task"], given["seed"])
 
 
 class Rows(NamedTuple):

@@ -28,6 +28,7 @@ def report(
 ) -> None:
     """Write a page about the finished runs: tables, curves, costs."""
     from cofire.lab.experiments import Store, StoreError
+    from cofire.lab.experiments.grid import TUNING_PROFILE
     from cofire.lab.report.results_page import write_results_page
 
     path = out / "report.html" if page is None else page
@@ -36,11 +37,14 @@ def report(
             check_out(path, "--out" if page is None else "--page")
     try:
         with Store(out / "runs.sqlite", create=False) as store:
-            results, counts = store.results(), store.counts()
+            # Scores of `cofire tune` are those of validation rows.
+            results = [r for r in store.results() if r.run.profile != TUNING_PROFILE]
+            counts = store.counts()
             tables, missing = _paper(store)
         if not results:
             raise FileNotFoundError(
-                f"no run in {out / 'runs.sqlite'} has finished yet: "
+                f"no run of `compare` or `reproduce` in {out / 'runs.sqlite'} has "
+                f"finished yet: "
                 f"{counts['waiting']} waiting, {counts['running']} running, "
                 f"{counts['failed']} failed. Give the command that made them again; "
                 "`cofire runs list` says why runs failed."

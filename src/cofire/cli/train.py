@@ -15,7 +15,7 @@ from cofire.cli.command_lines import (
     given_options,
     repaired,
 )
-from cofire.cli.inputs import check_out, errors_in_words, is_named, tell
+from cofire.cli.inputs import check_out, errors_in_words, tell, training_rows
 from cofire.cli.options import (
     AsJson,
     Baselines,
@@ -36,7 +36,6 @@ from cofire.cli.options import (
     Task,
     Test,
     estimator_parameters,
-    file_options,
     parsed_options,
 )
 from cofire.cli.scores import (
@@ -160,12 +159,12 @@ def train(
             raise ValueError("--epsilon and --density: leave one of them out.")
         path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
         check_out(path)
-        rows = _rows(given)
+        rows = training_rows(given)
         tell(rows.notes)
         estimator = _estimator(rows.task, given)
         with _says_how_to_resume(checkpoint):
             _fit(rows, estimator, quiet=as_json, verbose=verbose)
-        _save(rows, estimator, path)
+        save_model(rows, estimator, path)
         figures = _figures(rows, estimator, path)
         if baselines:
             figures["baselines"] = _baselines(rows, seed, quiet=as_json)
@@ -175,15 +174,6 @@ def train(
         return
     compare = command_line("compare", data, file_options_given(given))
     print(_text(figures, estimator, compare))
-
-
-def _rows(given: Mapping[str, Any]) -> "TrainingRows":
-    from cofire.data.preprocessing.training_rows import TrainingRows
-
-    data, files = given["data"], file_options(given)
-    if is_named(data):
-        return TrainingRows.of_catalogue(data, files)
-    return TrainingRows.of_file(Path(data), files, given["task"], given["seed"])
 
 
 def _estimator(task: str, given: Mapping[str, Any]) -> Any:
@@ -240,7 +230,8 @@ def _baselines(rows: "TrainingRows", seed: int, quiet: bool) -> list[dict[str, A
         return baseline_scores(rows, seed)
 
 
-def _save(rows: "TrainingRows", estimator: Any, path: Path) -> None:
+def save_model(rows: "TrainingRows", estimator: Any, path: Path) -> None:
+    """Write a model with how rows became its features."""
     from cofire.saving import save
 
     path.parent.mkdir(parents=True, exist_ok=True)

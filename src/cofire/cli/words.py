@@ -29,6 +29,9 @@ OPTIONS = {
         )
     },
     "header": "--no-header",
+    "cv": "--folds",
+    "n_trials": "--trials",
+    "max_connections": "--max-connections",
 }
 """Arguments that messages name, and the options for them."""
 

@@ -7,6 +7,7 @@ matplotlib is imported when something is drawn: pip install 'cofire[plot]'.
 
 from cofire.plot.connectivity import ConnectivityDisplay
 from cofire.plot.degrees import DegreeDisplay
+from cofire.plot.front import FrontDisplay
 from cofire.plot.gate import GateDisplay
 from cofire.plot.importances import ImportancesDisplay
 from cofire.plot.learning import LearningCurveDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "AccuracyConnectionsDisplay",
     "ConnectivityDisplay",
     "DegreeDisplay",
+    "FrontDisplay",
     "GateDisplay",
     "ImportancesDisplay",
     "InputTimelapse",

@@ -273,13 +273,13 @@ def comparison_table(
     return with_best_bold(table, [score])
 
 
-def file_stem(data: str, target: str | None) -> str:
+def file_stem(data: str, target: str | None, command: str = "compare") -> str:
     """Return the name of a comparison's files, which depends on the data.
 
-    >>> file_stem("a/my data.csv", "the label"), file_stem("madelon", None)
-    ('compare-my-data-the-label', 'compare-madelon')
+    >>> file_stem("a/my data.csv", "the label"), file_stem("madelon", None, "tune")
+    ('compare-my-data-the-label', 'tune-madelon')
     """
-    words = ["compare", Path(data).name.partition(".")[0], target or ""]
+    words = [command, Path(data).name.partition(".")[0], target or ""]
     plain = (re.sub(r"[^\w-]+", "-", word).strip("-") for word in words)
     return "-".join(word for word in plain if word)
 

@@ -26,6 +26,8 @@ defaults were in version 0.1.
 """
 BASELINE_PROFILE = "scikit-learn"
 """What runs of baselines have as their profile."""
+TUNING_PROFILE = "tune"
+"""What trials of `cofire.tune` have; their scores are those of validation rows."""
 
 
 def profile_parameters(profile: str, task: str) -> dict[str, Any]:

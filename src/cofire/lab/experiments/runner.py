@@ -103,7 +103,7 @@ def run_all(
         processes, threads = fill_cores(1 if one_at_a_time else len(todo), n_cores)
         campaign = Campaign(len(wanted), processes, threads, len(done), len(failed))
         runner = _Runner(store, campaign, watch, execute, retry_failed, interrupts)
-        with _signs_of_life(store):
+        with signs_of_life(store):
             try:
                 suspects = runner.run(todo, processes)
                 # The death of a worker ended all of them: run one at a time to find it.
@@ -332,7 +332,8 @@ def _attempt(execute: Executor, run: Run, n_threads: int) -> Outcome | str:
 
 
 @contextmanager
-def _signs_of_life(store: Store) -> Iterator[None]:
+def signs_of_life(store: Store) -> Iterator[None]:
+    """Renew the claims of this process from time to time, inside this context."""
     over = threading.Event()
 
     def keep_saying() -> None:
