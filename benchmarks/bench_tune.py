@@ -184,8 +184,8 @@ def caption(results, where):
         f"{where['system']}, Python {where['python']}; {', '.join(where['packages'])}; "
         f"commit {where['commit']}, {where['date']}. {stopped} of {trials} trials were "
         f"stopped by their curves; run to their end, {wrong} of them would have been "
-        "on the front of the first look. µs: predict of one row, as a user calls it, the "
-        "lowest of the medians of two repeats, while other programs ran too."
+        "on the front of the first look. µs: predict of one row, as a user calls it, "
+        "the lower median of two repeats, while other programs ran too."
     )
 
 

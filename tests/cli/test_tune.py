@@ -82,6 +82,15 @@ def test_the_command_it_prints_trains_exactly_that_model(folder):
     assert np.array_equal(ours.predict_proba(rows), theirs.predict_proba(rows))
 
 
+def test_without_matplotlib_there_is_everything_else(answer, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    store, out = ("--store", folder / "s"), ("--out", folder / "no.cofire")
+    found = run("tune", folder / "iris.csv", *FAST, *store, *out)
+    assert found.exit_code == 0 and "Smallest within 1 point" in found.stdout
+    assert "no picture: " in found.stderr and "'cofire[plot]'" in found.stderr
+    assert "tune-iris.png" not in found.stdout and (folder / "no.cofire").exists()
+
+
 def test_numbers_and_a_named_target(folder):
     where = ("--store", folder / "d", "--out", folder / "d.cofire", "--json")
     found = run("tune", folder / "d.csv", "--target", "bmi", *FAST, *where)

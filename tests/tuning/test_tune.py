@@ -180,6 +180,10 @@ def test_other_rows_or_settings_are_another_search(tmp_path):
         steps = []
         search(tmp_path, n_trials=1, watch=steps.append, **changed)
         assert not any(step.stored for step in steps)
+    for same in ({"name": "a copy"}, {"within": 0.5}, {"X": X.tolist()}):
+        steps = []
+        search(tmp_path, n_trials=1, watch=steps.append, **same)
+        assert all(step.stored for step in steps)
 
 
 def test_two_processes_at_once_are_refused(tmp_path, monkeypatch):

@@ -235,9 +235,9 @@ def _write_files(found: "Tuning", given: Mapping[str, Any]) -> tuple[list[Path],
 def _drawn(found: "Tuning") -> bytes:
     from io import BytesIO
 
-    import matplotlib
+    from cofire.plot.look import needed
 
-    matplotlib.use("Agg")
+    needed("matplotlib").use("Agg")
     figure, content = found.plot().figure_, BytesIO()
     figure.savefig(content, format="png", dpi=150, metadata={"Software": None})
     return content.getvalue()

@@ -42,11 +42,12 @@ class Records:
     def trials(self) -> dict[tuple[int, int], Trial]:
         """Return the trials that are over, by number and repeat.
 
-        Those that diverged are over too.
+        Those that diverged are over too. Rows count, not what they are called: a copy
+        of a file in another folder is the same search.
         """
         if self.store is None:
             return {}
-        about = {"data": self.data, "profile": TUNING_PROFILE, "seed": self.seed}
+        about = {"profile": TUNING_PROFILE, "seed": self.seed}
         found = {}
         for row in self.store.rows(**about, status="failed"):
             options = json.loads(row["options"])

@@ -129,6 +129,7 @@ def tune(
     if prefer not in ("best", "smallest"):
         raise ValueError(f'prefer: expected "best" or "smallest", got {prefer!r}.')
     needed()
+    Space.around(estimator, len(y), n_pieces=1)  # refuses one with nothing to search
     plain = clone(estimator).set_params(callbacks=(), checkpoint=None, verbose=0)
     folds = repeated_folds(plain, X, y, cv, random_state)
     more = {"scoring": _named(scoring), "max_connections": max_connections}
