@@ -102,6 +102,8 @@ def test_separators(tmp_path):
     path.write_text("x;y\n1;a\n2;b\n")
     with pytest.raises(ValueError, match="only one column.*`separator`"):
         read_table(path)
+    with pytest.raises(ValueError, match="only one column.*`separator`"):
+        read_table(path, Reading("y"))
     assert read_table(path, Reading(separator=";")).y.tolist() == ["a", "b"]
     tabs = tmp_path / "a.tsv"
     tabs.write_text("x\ty\n1\ta\n2\tb\n")

@@ -81,7 +81,8 @@ def _read(
     frame = frame_with(reading.text)
     # pandas reads TRUE as True. Where that is a word, a file is read again as it stands
     # there: a model knows only the words it has seen.
-    target = target_name(path, list(frame.columns), reading)
+    alone = frame.shape[1] == 1  # of a wrong separator, most likely
+    target = None if alone else target_name(path, list(frame.columns), reading)
     booleans = {
         name
         for name in frame.columns
