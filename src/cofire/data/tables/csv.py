@@ -85,8 +85,8 @@ def _read(
     target = None if alone else target_name(path, list(frame.columns), reading)
     booleans = {
         name
-        for name in frame.columns
-        if (frame[name].dtype == object or name == target) and _has_booleans(frame[name])
+        for name, column in frame.items()
+        if (column.dtype == object or name == target) and _has_booleans(column)
     }
     return frame_with({*reading.text, *booleans}) if booleans else frame
 
