@@ -105,6 +105,10 @@ def test_separators(tmp_path):
     with pytest.raises(ValueError, match="only one column.*`separator`"):
         read_table(path, Reading("y"))
     assert read_table(path, Reading(separator=";")).y.tolist() == ["a", "b"]
+    long = tmp_path / "long.csv"
+    long.write_text("x::y\n1::a\n2::b\n")
+    with pytest.warns(match="separators > 1 char"):
+        assert read_table(long, Reading(separator="::")).y.tolist() == ["a", "b"]
     tabs = tmp_path / "a.tsv"
     tabs.write_text("x\ty\n1\ta\n2\tb\n")
     assert read_table(tabs).y.tolist() == ["a", "b"]

@@ -74,8 +74,10 @@ def _read(
             words = {i: str for i, name in enumerate(names) if name in text}
             given = {"dtype": words, "header": None}
         # In parts, a column of words would be numbers in those parts that have no other
-        # words.
-        frame = pandas.read_csv(path, low_memory=False, **given, **how)
+        # words. A separator of several characters is read in one part anyway.
+        if len(how["sep"]) == 1:
+            given["low_memory"] = False
+        frame = pandas.read_csv(path, **given, **how)
         return frame.rename(columns=str if names is None else names.__getitem__)
 
     frame = frame_with(reading.text)
