@@ -220,6 +220,16 @@ def test_a_comparison_without_a_page_names_its_results(as_json, monkeypatch):
     assert "the same command draws it then" in line
 
 
+def test_a_comparison_has_a_page_though_seeds_have_different_inputs():
+    """Pieces follow from the training rows: a quarter of zeros, or somewhat less."""
+    rows = "".join(f"{max(0, i % 12 - 2)},{i % 5},{'ab'[i % 2]}\n" for i in range(60))
+    Path("b.csv").write_text("x,z,kind\n" + rows)
+    small = ("--hidden", 8, "--epochs", 2, "--jobs", 1, "--seeds", 4, "--no-baselines")
+    result = run("compare", "b.csv", "--methods", "set", *small)
+    assert "warning" not in result.stderr
+    assert Path("cofire-results/compare-b.html").is_file()
+
+
 # ---- a next step ---------------------------------------------------------------------
 
 

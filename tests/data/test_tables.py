@@ -102,10 +102,42 @@ def test_separators(tmp_path):
     path.write_text("x;y\n1;a\n2;b\n")
     with pytest.raises(ValueError, match="only one column.*`separator`"):
         read_table(path)
+    with pytest.raises(ValueError, match="only one column.*`separator`"):
+        read_table(path, Reading("y"))
     assert read_table(path, Reading(separator=";")).y.tolist() == ["a", "b"]
+    long = tmp_path / "long.csv"
+    long.write_text("x::y\n1::a\n2::b\n")
+    with pytest.warns(match="separators > 1 char"):
+        assert read_table(long, Reading(separator="::")).y.tolist() == ["a", "b"]
     tabs = tmp_path / "a.tsv"
     tabs.write_text("x\ty\n1\ta\n2\tb\n")
     assert read_table(tabs).y.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_true_and_false_stay_the_words_of_the_file(header, tmp_path):
+    """As a target, and with gaps: a model that learnt True would not know TRUE."""
+    rows = "TRUE,1,TRUE\n,2,FALSE\nFALSE,3,TRUE\n"
+    path = tmp_path / "a.csv"
+    path.write_text(f"asked,n,churn\n{rows}" if header else rows)
+    table = read_table(path, Reading(header=header))
+    assert table.y.tolist() == ["TRUE", "FALSE", "TRUE"]
+    assert table.X.iloc[:, 0].dropna().tolist() == ["TRUE", "FALSE"]
+    assert table.X.iloc[:, 1].tolist() == [1, 2, 3]
+
+
+def test_columns_of_true_and_false_are_numbers(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("asked,y\nTRUE,1\nFALSE,0\n")
+    assert read_table(path).X["asked"].dtype == bool
+
+
+def test_words_are_words_in_all_parts_of_a_long_file(tmp_path):
+    """pandas reads long files in parts: in some of them all words may be numbers."""
+    path = tmp_path / "a.csv"
+    n = 300_000
+    path.write_text("zip,y\n" + "00700,1\n" * n + "K1A,0\n")
+    assert set(read_table(path).X["zip"]) == {"00700", "K1A"}
 
 
 def test_parquet(tmp_path):

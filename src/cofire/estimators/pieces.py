@@ -218,8 +218,10 @@ def _edges(values: np.ndarray, weight: Any, n_pieces: int) -> np.ndarray:
 def _as_text(edges: np.ndarray) -> list[str]:
     """Return numbers with as many digits as tell them apart, and four at least.
 
-    >>> _as_text(np.array([1.23456, 12345.678, 1e20])), _as_text(np.array([1e8, 1e8 + 1]))
-    (['1.235', '12350', '1e+20'], ['100000000', '100000001'])
+    >>> _as_text(np.array([1.23456, 12345.678, 1e20]))
+    ['1.235', '12350', '1e+20']
+    >>> _as_text(np.array([1e8, 1e8 + 1]))
+    ['100000000', '100000001']
     """
     for digits in range(4, 18):
         rounded = [f"{edge:.{digits}g}" for edge in edges]

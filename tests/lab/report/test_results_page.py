@@ -319,6 +319,15 @@ def test_of_wide_tables_the_inputs_with_most_connections_are_kept():
     assert found["numbers"] == list(range(4000, 5000)) and found["n"] == 5000
 
 
+def test_seeds_with_different_inputs_have_no_mean_of_them():
+    """Of a file, the rows of some seeds may lack a category."""
+    runs = campaign(("own",), ("set",), (100,), seeds=2, epochs=2)
+    for run, n in zip(runs, (4, 5), strict=True):
+        run.curves["inputs"] = np.arange(n, dtype=np.float32)
+    assert input_connections(runs) is None
+    assert script_data(results_page(runs))["cells"][0]["inputs"] is None
+
+
 def test_a_large_campaign_is_a_small_page():
     names = "ctre_sim", "ctre_seq", "set", "rigl", "snip"
     few = campaign(

@@ -1,5 +1,6 @@
 """CSV files: values between separators, with or without a line of names."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,15 +40,12 @@ def read_csv(path: Path, reading: Reading) -> Table:
         notes += of_header(named)
         with hinted(path, notes):
             refuse_duplicates(path, named)  # pandas would rename the second one
-        words: Any = {name: str for name in reading.text}
-        frame = pandas.read_csv(path, dtype=words, **how).rename(columns=str)
+        frame = _read(pandas, path, reading, how, None)
     else:
         names = _numbers_as_names(path, first.shape[1], reading)
-        words = {i: str for i, name in enumerate(names) if name in reading.text}
-        frame = pandas.read_csv(path, dtype=words, header=None, **how)
-        frame.columns = names
         if len(names) < (reading.n_columns or 0):
             reading = replace(reading, target=None)  # the file lacks it
+        frame = _read(pandas, path, reading, how, names)
     if frame.shape[1] == 1 and reading.labelled:
         raise ValueError(
             f"{path} has only one column, {frame.columns[0]!r}: expected a target and "
@@ -58,6 +56,45 @@ def read_csv(path: Path, reading: Reading) -> Table:
     about: dict[str, Any] = {"notes": tuple(notes), "na": tuple(reading.na)}
     table = replace(from_frame(path, frame, reading), **about)
     return table if reading.header else replace(table, n_columns=frame.shape[1])
+
+
+def _read(
+    pandas: Any,
+    path: Path,
+    reading: Reading,
+    how: dict[str, Any],
+    names: list[str] | None,
+) -> Any:
+    """Read the columns; names: theirs, if the file has none."""
+
+    def frame_with(text: Collection[str]) -> Any:
+        if names is None:
+            given: dict[str, Any] = {"dtype": dict.fromkeys(text, str)}
+        else:
+            words = {i: str for i, name in enumerate(names) if name in text}
+            given = {"dtype": words, "header": None}
+        # In parts, a column of words would be numbers in those parts that have no other
+        # words. A separator of several characters is read in one part anyway.
+        if len(how["sep"]) == 1:
+            given["low_memory"] = False
+        frame = pandas.read_csv(path, **given, **how)
+        return frame.rename(columns=str if names is None else names.__getitem__)
+
+    frame = frame_with(reading.text)
+    # pandas reads TRUE as True. Where that is a word, a file is read again as it stands
+    # there: a model knows only the words it has seen.
+    alone = frame.shape[1] == 1  # of a wrong separator, most likely
+    target = None if alone else target_name(path, list(frame.columns), reading)
+    booleans = {
+        name
+        for name, column in frame.items()
+        if (column.dtype == object or name == target) and _has_booleans(column)
+    }
+    return frame_with({*reading.text, *booleans}) if booleans else frame
+
+
+def _has_booleans(column: Any) -> bool:
+    return column.map(type).eq(bool).any()
 
 
 def _first_line(pandas: Any, path: Path, how: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from cofire.callbacks import Callback, Monitor, RewiringStudy
 from cofire.data import CATALOG
 from cofire.engine.augmentation import Augmentation
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
+from cofire.estimators.importances import by_feature
 from cofire.estimators.recipe import choose
 from cofire.lab.experiments.baselines import BASELINES
 from cofire.lab.experiments.grid import PROFILES, Run, for_task, n_hidden_layers
@@ -147,6 +148,7 @@ def outcome(model: Any, monitor: Monitor, data: RunData, seconds: float) -> Outc
     kept = best if model.restore_best else last
     alone = len(model.networks_) == 1
     inputs = model.network_.layers[0]
+    counts = np.bincount(inputs.indices, minlength=inputs.n_in)
     n_rows = _rows_an_epoch(model, len(data.y))
     curves = {
         name: np.array([_number(record.get(name)) for record in history], np.float32)
@@ -168,7 +170,7 @@ def outcome(model: Any, monitor: Monitor, data: RunData, seconds: float) -> Outc
             "test_score": np.array(monitor.scores, np.float32),
             "test_loss": np.array(monitor.losses, np.float32),
             "multiply_adds": np.array(epoch_multiply_adds(model, n_rows), np.float32),
-            "inputs": np.bincount(inputs.indices, minlength=inputs.n_in),
+            "inputs": by_feature(model, counts).astype(np.int64),
         },
         receipt=model.receipt_.to_dict(),
         notes={

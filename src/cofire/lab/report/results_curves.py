@@ -48,10 +48,12 @@ def cell_curves(results: Sequence[Result]) -> dict[str, Any]:
 def input_connections(results: Sequence[Result]) -> dict[str, Any] | None:
     """Return the connections per input, mean over seeds; images summed over colours.
 
-    For a wide table only the inputs with most connections, with their numbers.
+    For a wide table only the inputs with most connections, with their numbers. None if
+    no seed recorded them, or if seeds have different ones: a category may occur in the
+    training rows of some only.
     """
     counts = _recorded(results, "inputs")
-    if not counts:
+    if len({len(own) for own in counts}) != 1:
         return None
     stacked = np.array(counts)
     mean = stacked.mean(axis=0)
