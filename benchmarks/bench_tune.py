@@ -164,9 +164,9 @@ def summary(results):
     return (
         f"On the {len(classes)} splits of tables with classes the best is "
         f"{fmean(gains['best']):+.2f} points above the default on test rows, the "
-        f"smallest {fmean(gains['smallest']):+.2f}. The smallest has "
-        f"{float(np.exp(np.mean(np.log(times)))):.0f} times fewer connections than the "
-        f"default (geometric mean of {len(results)} splits, from {min(times):.0f} to "
+        f"smallest {fmean(gains['smallest']):+.2f}. The default has "
+        f"{float(np.exp(np.mean(np.log(times)))):.0f} times as many connections as the "
+        f"smallest (geometric mean of {len(results)} splits, from {min(times):.0f} to "
         f"{max(times):.0f})."
     )
 

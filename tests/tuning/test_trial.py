@@ -1,5 +1,6 @@
 """One trial: a function of settings, rows and seeds; its smaller ensembles are real."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.model_selection import KFold
 
 from cofire import SparseMLPClassifier, SparseMLPRegressor
 from cofire.tuning.curves import Rival, margin
-from cofire.tuning.trial import first_networks, n_bytes, run_trial
+from cofire.tuning.trial import first_networks, microseconds, n_bytes, run_trial
 
 X, y = load_iris(return_X_y=True)
 FOLDS = list(KFold(3, shuffle=True, random_state=0).split(X))
@@ -92,6 +93,28 @@ def test_a_rival_that_is_smaller_and_clearly_better_ends_it():
 )
 def test_no_other_rival_does(rival):
     assert not trial(rivals=[rival]).stopped
+
+
+def test_a_class_that_a_fold_alone_has_is_no_fault():
+    rare = y.copy()
+    rare[FOLDS[0][1][0]] = 7  # held out in the first fold, whose curve is watched
+    estimator = SparseMLPClassifier(**FAST)
+    scorer = check_scoring(estimator)
+    found = run_trial(estimator, {}, X, rare, FOLDS, SEEDS, scorer)
+    assert not found.stopped and len(found.scores) == 6
+
+
+def test_slow_calls_are_timed_less_often():
+    class Slow:
+        n_calls = 0
+
+        def predict(self, row):
+            assert row.shape == (1, 4)
+            self.n_calls += 1
+            time.sleep(0.05)
+
+    model = Slow()
+    assert microseconds(model, X) > 0 and model.n_calls == 10
 
 
 def test_a_score_that_is_no_number_is_an_error():

@@ -11,7 +11,7 @@ Row = dict[str, Any]
 def conclusion(found: "Tuning", figures: Row) -> list[str]:
     """Compare default, best and smallest; say how to train the smallest."""
     default, best, smallest = (figures[n] for n in ("default", "best", "smallest"))
-    points = f"{100 * found.within:g} point{'' if found.within == 0.01 else 's'}"
+    points = _points(found)
     lines = [
         _line("Default", default, found, figures),
         _line("Best", best, found, figures),
@@ -28,12 +28,17 @@ def conclusion(found: "Tuning", figures: Row) -> list[str]:
     if smallest["connections"] < default["connections"]:
         times = default["connections"] / smallest["connections"]
         lines.append(
-            f"The smallest has {times:.3g} times fewer connections than the "
-            "default. To train exactly this model:"
+            f"The default has {times:.3g} times as many connections as the smallest."
         )
-    else:
-        lines.append("To train exactly the smallest:")
+    lines.append("To train exactly the smallest:")
     return [*lines, f"  {smallest['command']}", f"  {smallest['code']}"]
+
+
+def _points(found: "Tuning") -> str:
+    """Return how far below the best a model may be."""
+    if found.score_name != "accuracy":
+        return f"{found.within:g}"
+    return "1 point" if found.within == 0.01 else f"{100 * found.within:g} points"
 
 
 def _line(title: str, row: Row, found: "Tuning", figures: Row) -> str:

@@ -39,7 +39,7 @@ def front_table(tuning: Any, name: str = "tune", about: str = "") -> Table:
     return Table(
         name,
         f"How small it can get{f': {about}' if about else ''}",
-        ("", score, *counts, "µs per row", "networks", "settings", "fits"),
+        ("model", score, *counts, "µs per row", "networks", "settings", "fits"),
         rows,
         f"Mean {score.split()[0]} on rows held out, ± its standard error over folds. "
         "A row stands here if no other has a higher score with as few connections; the "

@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 
 from cofire.tuning.curves import Beaten, Rival, Watch
@@ -21,7 +21,7 @@ from cofire.tuning.space import Settings
 
 Fold = tuple[np.ndarray, np.ndarray]
 """Rows to train on, rows to validate with."""
-TIMED, WARM_UP = 100, 10  # calls of `predict` with one row
+TIMED, WARM_UP, SECONDS = 110, 10, 0.2  # calls of `predict` with one row
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def run_trial(
         model = clone(estimator).set_params(**as_given(settings), random_state=seed)
         held_out = _safe_indexing(X, test), _safe_indexing(y, test)
         if number == 0:
-            watch = Watch(*held_out, rivals)
+            known = test[_can_be_right(estimator, y[train], y[test])]
+            watch = Watch(_safe_indexing(X, known), y[known], rivals)
             model.set_params(callbacks=[watch])
         try:
             with warnings.catch_warnings():
@@ -101,6 +102,13 @@ def run_trial(
     seconds = time.perf_counter() - begun
     ensembles = [_mean(own) for own in found.values()]
     return replace(_noted(settings, model, watch, seconds), ensembles=ensembles)
+
+
+def _can_be_right(estimator: Any, y: np.ndarray, y_test: np.ndarray) -> np.ndarray:
+    """Return which rows have a class that training has seen: a curve needs that."""
+    if is_classifier(estimator) and y.ndim == 1:
+        return np.isin(y_test, y)
+    return np.ones(len(y_test), bool)
 
 
 def n_networks_of(estimator: Any) -> list[int]:
@@ -184,12 +192,14 @@ def n_bytes(model: Any) -> int:
 
 
 def microseconds(model: Any, X: Any) -> float:
-    """Return how long `model.predict` takes for one row: the median of many calls."""
-    n = X.shape[0]
-    rows = [_safe_indexing(X, [i % n]) for i in range(TIMED)]
-    times = []
-    for row in [*rows[:WARM_UP], *rows]:
+    """Return how long `model.predict` takes for one row: the median of many calls.
+
+    Slow ones, of a DataFrame, are called less often.
+    """
+    times: list[float] = []
+    while len(times) < WARM_UP or (len(times) < TIMED and sum(times) < SECONDS):
+        row = _safe_indexing(X, [len(times) % X.shape[0]])
         start = time.perf_counter()
         model.predict(row)
         times.append(time.perf_counter() - start)
-    return 1e6 * median(times[WARM_UP:])
+    return 1e6 * median(times[WARM_UP // 2 :])
