@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from helpers.exported import CASES, case, table
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +11,7 @@ from cofire import SparseMLPClassifier
 from cofire.data import Preprocessing
 from cofire.data.tables.table import Table
 from cofire.export.reading import plain_model, rows_of
+from helpers.exported import CASES, case, table
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -183,7 +183,8 @@ def _prepared(values: np.ndarray, column: Column) -> np.ndarray:
 
 def _outputs(network: SparseNetwork, values: np.ndarray) -> np.ndarray:
     for layer in network.layers[:-1]:
-        values = _activated(network.activation, values @ layer.to_scipy().T, layer.bias)
+        sums = values @ layer.to_scipy().T + layer.bias
+        values = activated(network.activation, sums)
     last = network.layers[-1]
     scores = values @ last.to_scipy().T + last.bias
     if network.output == "softmax":
@@ -194,8 +195,8 @@ def _outputs(network: SparseNetwork, values: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _activated(name: str, sums: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    sums = sums + bias
+def activated(name: str, sums: np.ndarray) -> np.ndarray:
+    """Return what a hidden layer makes of its sums."""
     if name == "relu":
         return np.maximum(sums, 0)
     if name == "leaky_relu":
