@@ -17,6 +17,8 @@ CHOICES = {
     "scale": "cofire.data.preprocessing.scales.SCALES",
     "similarity": "cofire.search.SIMILARITIES",
     "solver": "cofire.core.optimizers.OPTIMIZERS",
+    "tables": "cofire.export.c.tables.TABLES",
+    "target": "cofire.export.targets.TARGETS",
     "task": "cofire.data.tables.labels.TASKS",
 }
 """The table of the library that holds the choices, by the name used in help texts."""

@@ -1,3 +1,5 @@
 """Fitted models as programs and files that do not need cofire."""
 
-__all__: list[str] = []
+from cofire.export.c.write import CExport, to_c
+
+__all__ = ["CExport", "to_c"]

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from cofire.data import Preprocessing
 from cofire.data.preprocessing.columns import Columns, DateColumn, WordColumn
 from cofire.data.preprocessing.kinds import words
+from cofire.errors import listed
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.encoder import Encoder
 from cofire.estimators.frames import as_pandas, is_frame, numbers
@@ -55,8 +56,10 @@ def rows_of(model: Any, X: Any) -> np.ndarray:
         steps = Preprocessing.from_dict(state.preprocessing).steps
         if isinstance(steps, Columns):
             return np.column_stack([_values(X, own) for own in steps.columns])
-    elif state.encoder is not None and state.encoder.categories:
-        return _level_rows(X, state.encoder)
+    else:
+        X = _in_order(estimator, X)
+        if state.encoder is not None and state.encoder.categories:
+            return _level_rows(X, state.encoder)
     if is_frame(X):
         return np.column_stack([numbers(X, j) for j in range(X.shape[1])])
     X = X.toarray() if scipy.sparse.issparse(X) else np.asarray(X)
@@ -78,6 +81,20 @@ def _estimator(model: Any) -> BaseSparseMLP:
         "model must be a fitted SparseMLPClassifier or SparseMLPRegressor, got "
         f"{type(model).__name__}."
     )
+
+
+def _in_order(estimator: BaseSparseMLP, X: Any) -> Any:
+    """Return the columns of a frame that fit saw, in its order."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None or not is_frame(X):
+        return X
+    absent = [name for name in names if name not in X.columns]
+    if absent:
+        raise ValueError(
+            f"X: columns that the model needs are missing: {listed(absent)}. There are "
+            f"{listed(list(X.columns))}. Add or rename them."
+        )
+    return X[list(names)]
 
 
 def _no_dates(name: str) -> ValueError:

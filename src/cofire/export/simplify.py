@@ -1,8 +1,8 @@
 """simplify: leave out of a `PlainModel` what does not change its outputs.
 
-A sparse network has neurons that nothing reads, and neurons that read nothing, which are
-constant. Without them it is smaller and computes the same numbers, but for the last bit:
-a constant moves into the biases of those that read it.
+A sparse network has neurons that nothing reads, and neurons that read nothing, which
+are constant. Without them it is smaller and computes the same numbers, but for the last
+bits: a constant moves into the biases of those that read it.
 """
 
 from collections.abc import Sequence

@@ -106,8 +106,8 @@ static float part($feature value)
 }
 """
 _LEVEL = """\
-/* The level of a category: a whole number below n_levels, or one that stands for others,
- * or for a missing value; -1 for none. */
+/* The level of a category: a whole number below n_levels, or the one that stands for
+ * others, or for a missing value; -1 for none. */
 static int level_of($feature value, int n_levels, int other, int missing)
 {
     int level;
@@ -214,8 +214,9 @@ class _Writer:
             "            category_levels[i], category_other[i], category_missing[i]);\n"
             "        $count k;\n"
             "        for (k = category_start[i]; k < category_start[i + 1]; k++) {\n"
-            f"            inputs[{start}k] =\n"
-            "                own == level_number[k] ? level_present[k] : level_absent[k];\n"
+            f"            inputs[{start}k] = own == level_number[k]\n"
+            "                ? level_present[k]\n"
+            "                : level_absent[k];\n"
             "        }\n"
             "    }\n"
         )

@@ -110,10 +110,10 @@ def _layer_tables(
 
 def _rows_of_layers(model: PlainModel, layers: list[LayerTables], tables: str) -> str:
     names = ("links", "weights", "bias") if tables == "float" else _TABLE_NAMES
-    rows = [
-        f"    {{{len(own.bias)}, {', '.join(f'{n}_{_place(model, i)}' for n in names)}}}"
-        for i, own in enumerate(layers)
-    ]
+    rows = []
+    for i, own in enumerate(layers):
+        pointers = [f"{name}_{_place(model, i)}" for name in names]
+        rows.append(f"    {{{', '.join([str(len(own.bias)), *pointers])}}}")
     body = ",\n".join(rows)
     return f"static const layer layers[{len(rows)}] = {{\n{body}\n}};\n"
 

@@ -8,10 +8,10 @@ TOP = """\
 #include <math.h>
 """
 INPUTS = """\
-/* ---- from features to the inputs of the networks ---------------------------------- */
+/* ---- from features to the inputs of the networks --------------------------------- */
 """
 NETWORKS = """\
-/* ---- networks ---------------------------------------------------------------------- */
+/* ---- networks -------------------------------------------------------------------- */
 """
 LAYER = (
     """\
@@ -119,7 +119,7 @@ RUN = (
     RUN_LINES.format(activate="        activate(out, first[i].n_neurons);\n"),
 )
 PREDICTIONS = """\
-/* ---- predictions ------------------------------------------------------------------- */
+/* ---- predictions ----------------------------------------------------------------- */
 """
 SOFTMAX = """\
 /* From scores to probabilities (softmax). */
