@@ -28,7 +28,7 @@ def compiler() -> str:
 
 def compiled(source: Path, *flags: str, cc: str | None = None) -> Path:
     """Compile a C file into a shared library."""
-    library = source.with_suffix(".so")
+    library = source.resolve().with_suffix(".so")
     command = [cc or compiler(), "-std=c99", *WARNINGS, "-O2", "-fPIC", "-shared"]
     done = subprocess.run(
         [*command, *flags, str(source), "-o", str(library), "-lm"],
