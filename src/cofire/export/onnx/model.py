@@ -71,6 +71,11 @@ def to_onnx(
     ):
         if value not in known:
             raise unknown_name(name, value, known)
+    if hasattr(model, "steps"):
+        raise TypeError(
+            "model is a pipeline, which skl2onnx converts: call "
+            "cofire.export.register_skl2onnx(), then skl2onnx.to_onnx(pipeline, X)."
+        )
     needs_onnx()
     plain = plain_model(model)
     if path is not None:

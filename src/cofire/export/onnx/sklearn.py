@@ -102,28 +102,20 @@ def _shapes(operator: Any) -> None:
     numbers = DoubleTensorType if _is_double(operator) else FloatTensorType
     operator.outputs[-1].type = numbers(several)
     if isinstance(plain.target, Classes):
-        text = _labels(operator, plain.target).dtype == object
+        text = _labels(operator).dtype == object
         label = StringTensorType if text else Int64TensorType
         operator.outputs[0].type = label([rows])
     elif isinstance(plain.target, Labels):
         operator.outputs[0].type = Int64TensorType(several)
 
 
-def _labels(operator: Any, target: Classes) -> np.ndarray:
+def _labels(operator: Any) -> np.ndarray:
     """Return labels as skl2onnx has them: int64 or text."""
     from skl2onnx.common.utils_classifier import get_label_classes
 
     found = get_label_classes(operator.scope_inst, operator.raw_operator)
     labels = class_labels(np.asarray(found))  # numbers instead, with the option "nocl"
-    if labels.dtype == object:
-        return labels
-    whole = labels.astype(np.int64)
-    if (whole != labels).any():
-        raise TypeError(
-            f"the classes {target.labels.tolist()} are not whole numbers, and skl2onnx "
-            "has no others: fit with classes that are whole numbers or text."
-        )
-    return whole
+    return labels if labels.dtype == object else labels.astype(np.int64)
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
@@ -143,7 +135,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     columns = one_tensor(graph, plain, given[0])
     double = _is_double(operator)
     if isinstance(plain.target, Classes):
-        target = Classes(_labels(operator, plain.target))
+        target = Classes(_labels(operator))
         plain = PlainModel(**{**vars(plain), "target": target})
     outputs = add_model(graph, plain, columns, chosen["layers"], double=double)
     for (value, kind, _), own in zip(outputs.values(), operator.outputs, strict=True):
