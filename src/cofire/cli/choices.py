@@ -12,6 +12,7 @@ CHOICES = {
     "drop_schedule": "cofire.training.schedules.DROP_SCHEDULES",
     "file": "cofire.data.tables.READERS",
     "item": "cofire.lab.paper.ITEMS",
+    "layers": "cofire.export.onnx.layers.LAYERS",
     "missing": "cofire.data.preprocessing.scales.MISSING",
     "profile": "cofire.lab.experiments.grid.PROFILES",
     "scale": "cofire.data.preprocessing.scales.SCALES",

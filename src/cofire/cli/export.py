@@ -35,7 +35,13 @@ def export(
     ] = None,
     features: Annotated[
         str | None,
-        typer.Option(help="C: features as float or double. [what the model needs]"),
+        typer.Option(
+            help="C, ONNX: features as float or double. [C: what the model needs; "
+            "ONNX: double]"
+        ),
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option(help="ONNX: each layer as {layers}. [auto]")
     ] = None,
     target: Target = None,
     samples: Samples = None,
@@ -53,7 +59,7 @@ def export(
         from cofire.export.targets import target_of
 
         known = target_of(to)
-        given = {"name": name, "tables": tables, "features": features}
+        given = {"name": name, "tables": tables, "features": features, "layers": layers}
         options: dict[str, Any] = _options(to, known, given)
         path = out or Path(model.stem + known.suffix)
         check_out(path)

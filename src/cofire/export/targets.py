@@ -30,6 +30,7 @@ class Target:
 
 TARGETS = {
     "c": Target(".c", "cofire.export.c.write.to_c", ("name", "tables", "features")),
+    "onnx": Target(".onnx", "cofire.export.onnx.model.to_onnx", ("layers", "features")),
 }
 """By name."""
 

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import cofire
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.errors import unknown_name
+from cofire.export.loss import Loss, loss_of
 from cofire.export.onnx.graph import IR_VERSION, ML, ML_OPSET, OPSET, Graph
 from cofire.export.onnx.inputs import (
     DOUBLE,
@@ -26,14 +28,44 @@ from cofire.export.onnx.inputs import (
     one_tensor,
     tensor_per_column,
 )
-from cofire.export.onnx.layers import LAYERS, add_network
+from cofire.export.onnx.layers import LAYERS, add_network, is_sparse
 from cofire.export.plain import Classes, Labels, PlainModel
-from cofire.export.reading import plain_model
+from cofire.export.reading import plain_model, rows_of
 from cofire.export.simplify import selected, simplify
 from cofire.persistence.atomic import check_writable, make_folder, write_atomically
 
-_KINDS = {"double": DOUBLE, "float": FLOAT}
-_NEEDS = "ONNX files need the package onnx: pip install onnx"
+FEATURES = {"double": DOUBLE, "float": FLOAT}
+
+
+@dataclass(frozen=True)
+class OnnxExport:
+    """What was written."""
+
+    path: Path | None
+    proto: Any
+    """The file as an `onnx.ModelProto`."""
+    n_connections: int
+    """Of those that matter: the others are not written."""
+    n_dense: int
+    n_sparse: int
+    """Layers that are one product, and layers written connection by connection."""
+    loss: Loss | None
+    """How far ONNX Runtime is from `predict` on X; None without X."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of the file."""
+        return self.proto.ByteSize()
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.path}: {self.n_connections} connections, {self.n_bytes:,} bytes",
+            f"layers: {self.n_dense} dense products, {self.n_sparse} connection by "
+            "connection",
+            f"inputs: {_listed(self.proto.graph.input)}",
+            f"outputs: {_listed(self.proto.graph.output)}",
+        ]
+        return "\n".join(lines + ([] if self.loss is None else [str(self.loss)]))
 
 
 def to_onnx(
@@ -41,9 +73,11 @@ def to_onnx(
     path: str | PathLike[str] | None = None,
     *,
     layers: str = "auto",
-    numbers: str = "double",
-) -> Any:
-    """Write a fitted model as an ONNX file; return it as an `onnx.ModelProto`.
+    features: str = "double",
+    X: Any = None,
+    y: Any = None,
+) -> OnnxExport:
+    """Write a fitted model as an ONNX file; None for `path` writes none.
 
     It takes rows as `predict` does, with nothing done before: one input "X" of shape
     (n_rows, n_features), or for a model with categories an input of shape (n_rows, 1)
@@ -51,23 +85,24 @@ def to_onnx(
     Missing numbers are NaN. It gives "label" and "probabilities", or "variable" for a
     regressor.
 
-    path: None writes no file.
     layers: "auto" chooses for each layer what is faster: "sparse", connection by
-        connection, where fewer than 0.5 % of the connections exist, else "dense", one
-        product. The file holds connections either way; for dense layers ONNX Runtime
-        makes matrices of them when it loads the file (docs/export.md).
-    numbers: "double" for rows of float64, "float" for rows of float32; bytes stay so.
+    connection, where fewer than 0.5 % of the connections exist, else "dense", one
+    product. The file holds connections either way; for dense layers ONNX Runtime makes
+    matrices of them when it loads the file (docs/export.md). features: "double" for
+    rows of float64, "float" for rows of float32; bytes stay bytes. X, y: rows, and
+    maybe their targets, on which to compare ONNX Runtime with `predict`; what `predict`
+    takes, or for a model that `cofire train` wrote, the columns of such a file.
 
     >>> from cofire import SparseMLPClassifier
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> model = SparseMLPClassifier((20,), max_iter=5, random_state=0).fit(X, y)
-    >>> [value.name for value in to_onnx(model).graph.output]
+    >>> [value.name for value in to_onnx(model).proto.graph.output]
     ['label', 'probabilities']
     """
     for name, value, known in (
         ("layers", layers, LAYERS),
-        ("numbers", numbers, tuple(_KINDS)),
+        ("features", features, FEATURES),
     ):
         if value not in known:
             raise unknown_name(name, value, known)
@@ -80,11 +115,39 @@ def to_onnx(
     plain = plain_model(model)
     if path is not None:
         check_writable(path)
-    proto = _proto(plain, layers, UINT8 if plain.takes_bytes else _KINDS[numbers])
+    small = simplify(plain)
+    kind = UINT8 if plain.takes_bytes else FEATURES[features]
+    proto = _proto(small, layers, kind)
+    loss = None
+    if X is not None:
+        from cofire.export.onnx.run import OnnxRun
+
+        loss = loss_of(plain, OnnxRun.of(plain, proto), rows_of(model, X), y)
     if path is not None:
         make_folder(path)
         write_atomically(path, proto.SerializeToString())
-    return proto
+    every = [layer for network in small.networks for layer in network.layers]
+    n_sparse = sum(is_sparse(layer, layers) for layer in every)
+    return OnnxExport(
+        None if path is None else Path(path),
+        proto,
+        small.n_connections,
+        len(every) - n_sparse,
+        n_sparse,
+        loss,
+    )
+
+
+def _listed(values: Any) -> str:
+    """Name inputs or outputs, the first ones if there are many."""
+    from onnx import TensorProto
+
+    kinds = [
+        TensorProto.DataType.Name(own.type.tensor_type.elem_type) for own in values
+    ]
+    shown = [f"{v.name} ({k.lower()})" for v, k in zip(values, kinds, strict=True)]
+    more = [f"and {len(shown) - 5} more"] if len(shown) > 5 else []
+    return ", ".join(shown[:5] + more)
 
 
 def needs_onnx() -> None:
@@ -92,7 +155,9 @@ def needs_onnx() -> None:
     try:
         import onnx  # noqa: F401
     except ImportError as error:
-        raise ImportError(_NEEDS) from error
+        raise ImportError(
+            "ONNX files need the package onnx: pip install onnx"
+        ) from error
 
 
 def _proto(plain: PlainModel, layers: str, kind: int) -> Any:
@@ -154,8 +219,10 @@ def _refuse_repeated(names: Sequence[str]) -> None:
 def add_model(
     graph: Graph, plain: PlainModel, columns: Columns, layers: str, *, double: bool
 ) -> dict[str, tuple[str, int, list[int]]]:
-    """Add inputs, networks and targets: outputs by name, with kind and shape."""
-    plain = simplify(plain)
+    """Add inputs, networks and targets of a model that was simplified.
+
+    Return outputs by name, with kind and shape.
+    """
     order = input_order(plain.inputs)
     x = add_inputs(
         graph, selected(plain.inputs, order), columns, bytes_=plain.takes_bytes

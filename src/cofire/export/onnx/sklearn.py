@@ -16,6 +16,7 @@ from cofire.export.onnx.layers import LAYERS
 from cofire.export.onnx.model import add_model, class_labels
 from cofire.export.plain import Classes, Labels, PlainModel
 from cofire.export.reading import plain_model
+from cofire.export.simplify import simplify
 
 _LEAST_OPSET = 13
 """The first in which the operators are as we use them."""
@@ -137,7 +138,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     if isinstance(plain.target, Classes):
         target = Classes(_labels(operator))
         plain = PlainModel(**{**vars(plain), "target": target})
-    outputs = add_model(graph, plain, columns, chosen["layers"], double=double)
+    outputs = add_model(
+        graph, simplify(plain), columns, chosen["layers"], double=double
+    )
     for (value, kind, _), own in zip(outputs.values(), operator.outputs, strict=True):
         if kind == FLOAT and double:
             value = graph.add("Cast", value, to=DOUBLE)
