@@ -11,8 +11,9 @@ from cofire import SparseMLPClassifier
 from cofire.export.c.write import to_c
 from cofire.export.plain import Classes, Labels
 from cofire.export.reading import plain_model, rows_of
-from helpers.c_programs import CModel
+from helpers.c_programs import CModel, compiled
 from helpers.exported import CASES, case
+from helpers.needs import needs_tool
 
 KINDS = {"float": ctypes.c_float, "double": ctypes.c_double}
 
@@ -205,3 +206,23 @@ def test_wrong_arguments_say_what_to_do(tmp_path):
         to_c(model, path, y=[1])
     with pytest.raises(TypeError, match="model must be a fitted SparseMLPClassifier"):
         to_c(object(), path)
+
+
+@pytest.mark.parametrize("name", ["missing values", "large offset", "categories"])
+def test_clang_has_nothing_to_say(name, tmp_path):
+    clang = needs_tool("clang", "apt-get install clang")
+    for tables in ("float", "int8"):
+        done = to_c(case(name).model, tmp_path / "model.c", tables=tables)
+        compiled(done.source, cc=clang)
+
+
+def test_the_header_can_be_read_from_cpp(tmp_path):
+    done = to_c(case("categories").model, tmp_path / "model.c")
+    main = tmp_path / "main.cpp"
+    main.write_text(
+        f'#include "{done.header.name}"\n'
+        "int call(const model_feature *row) { return model_predict(row); }\n"
+    )
+    cpp = needs_tool("c++", "apt-get install g++", "g++")
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    subprocess.run([cpp, *flags, str(main)], check=True)

@@ -65,7 +65,7 @@ def encoding(model: PlainModel, kind: str) -> Encoding:
     for write in (made.numbers, made.flags, made.levels, made.pieces):
         write()
     body = "\n".join(made.parts)
-    encode = f"{_ENCODE}{{\n    $count i;\n\n{body}}}\n"
+    encode = f"{_ENCODE}{{\n    $size i;\n\n{body}}}\n"
     return Encoding(made.tables, made.n_bytes, "\n".join([*made.helpers, encode]))
 
 
@@ -212,7 +212,7 @@ class _Writer:
             + f"    for (i = 0; i < {len(columns)}; i++) {{\n"
             "        const int own = level_of(features[category_column[i]],\n"
             "            category_levels[i], category_other[i], category_missing[i]);\n"
-            "        $count k;\n"
+            "        $size k;\n"
             "        for (k = category_start[i]; k < category_start[i + 1]; k++) {\n"
             f"            inputs[{start}k] = own == level_number[k]\n"
             "                ? level_present[k]\n"
@@ -232,7 +232,8 @@ class _Writer:
         self._table("float", "piece_gain", 1 / scale)
         self._table("float", "piece_offset", -self.of.centre[which] / scale)
         part = "part((value - piece_low[i]) * piece_slope[i])"
-        value = self._bent(f"{part} * piece_gain[i] + piece_offset[i]")
+        value = f"{part} * piece_gain[i]\n                + piece_offset[i]"
+        value = self._bent(f"($feature)({value})")
         value = self._or_blank("piece", which, value)
         self._loop("Parts of the ranges of numbers.", which, column, value)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from cofire.export.c import templates
 from cofire.export.c.encoding import BENDING, encoding
-from cofire.export.c.tables import TABLES, LayerTables, layer_tables
+from cofire.export.c.tables import TABLES, UNSIGNED, LayerTables, model_tables
 from cofire.export.c.words import number, table, text_table
 from cofire.export.plain import LEAKY_SLOPE, Classes, Labels, Numbers, PlainModel
 
@@ -35,10 +35,14 @@ class Source:
 
 def source(model: PlainModel, types: Types, tables: str) -> Source:
     """Return the C file of a simplified model."""
-    layers = [layer_tables(own, tables) for net in model.networks for own in net.layers]
+    layers = model_tables(model, tables)
     encoded = encoding(model, types.feature)
     n_units = max([1, *(n for net in model.networks for n in net.sizes[1:-1])])
-    words = _words(model, types, n_units, TABLES[tables][0])
+    words = _words(model, types, n_units) | {
+        "count": UNSIGNED[layers[0].counts.itemsize],
+        "step": UNSIGNED[layers[0].steps.itemsize],
+        "weight": TABLES[tables][0],
+    }
 
     def filled(*templates: str) -> list[str]:
         return [Template(own).substitute(words) for own in templates if own]
@@ -48,11 +52,10 @@ def source(model: PlainModel, types: Types, tables: str) -> Source:
         *filled(templates.TOP, templates.INPUTS),
         *encoded.tables,
         *filled(encoded.functions, templates.NETWORKS),
-        *_layer_tables(model, layers, tables),
+        *_layer_tables(model, layers, words),
         *filled(
             templates.LAYER[tables == "float"],
             _rows_of_layers(model, layers, tables),
-            templates.NEXT,
             templates.FORWARD[tables == "float"],
             templates.ACTIVATE[activation],
             templates.RUN[activation != "identity"],
@@ -66,9 +69,7 @@ def source(model: PlainModel, types: Types, tables: str) -> Source:
     return Source("\n".join(parts), n_bytes, 4 * n_floats)
 
 
-def _words(
-    model: PlainModel, types: Types, n_units: int, weight: str
-) -> dict[str, object]:
+def _words(model: PlainModel, types: Types, n_units: int) -> dict[str, object]:
     """Return what the words of the templates stand for."""
     n_layers, n_networks = len(model.networks[0].layers), len(model.networks)
     largest = max(len(model.inputs), *(n for net in model.networks for n in net.sizes))
@@ -78,8 +79,7 @@ def _words(
         "upper": types.name.upper(),
         "feature": f"{types.name}_feature",
         "result": f"{types.name}_result",
-        "weight": weight,
-        "count": "unsigned" if largest < 2**16 else "unsigned long",
+        "size": "unsigned" if largest < 2**16 else "unsigned long",
         "n_inputs": len(model.inputs),
         "n_units": n_units,
         "n_layers": n_layers,
@@ -94,14 +94,15 @@ def _words(
 
 
 def _layer_tables(
-    model: PlainModel, layers: list[LayerTables], tables: str
+    model: PlainModel, layers: list[LayerTables], words: dict[str, object]
 ) -> list[str]:
     texts = []
     for i, own in enumerate(layers):
         place = _place(model, i)
-        texts.append(table("unsigned char", f"links_{place}", own.links))
-        weights = own.weights if len(own.weights) else np.zeros(1)
-        texts.append(table(TABLES[tables][0], f"weights_{place}", weights))
+        texts.append(table(str(words["count"]), f"counts_{place}", own.counts))
+        texts.append(table(str(words["step"]), f"steps_{place}", _some(own.steps)))
+        weights = _some(own.weights)
+        texts.append(table(str(words["weight"]), f"weights_{place}", weights))
         if own.scale is not None:
             texts.append(table("float", f"scale_{place}", own.scale))
         texts.append(table("float", f"bias_{place}", own.bias))
@@ -109,7 +110,7 @@ def _layer_tables(
 
 
 def _rows_of_layers(model: PlainModel, layers: list[LayerTables], tables: str) -> str:
-    names = ("links", "weights", "bias") if tables == "float" else _TABLE_NAMES
+    names = [n for n in _TABLE_NAMES if tables != "float" or n != "scale"]
     rows = []
     for i, own in enumerate(layers):
         pointers = [f"{name}_{_place(model, i)}" for name in names]
@@ -118,7 +119,12 @@ def _rows_of_layers(model: PlainModel, layers: list[LayerTables], tables: str) -
     return f"static const layer layers[{len(rows)}] = {{\n{body}\n}};\n"
 
 
-_TABLE_NAMES = ("links", "weights", "scale", "bias")
+_TABLE_NAMES = ("counts", "steps", "weights", "scale", "bias")
+
+
+def _some(values: np.ndarray) -> np.ndarray:
+    """Return a table of one 0 for an empty one, which C does not have."""
+    return values if len(values) else np.zeros(1)
 
 
 def _place(model: PlainModel, i: int) -> str:

@@ -1,11 +1,10 @@
-"""Tables of an exported network: links as bytes, weights as floats or integers."""
+"""Tables of exported networks: which inputs, and weights as floats or integers."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cofire.core.layer import SparseLayer
-from cofire.core.network import SparseNetwork
 from cofire.export.plain import PlainModel
 
 TABLES = {
@@ -14,6 +13,9 @@ TABLES = {
     "int8": ("signed char", 1, 2**7 - 1),
 }
 """For each kind of table the type in C, the bytes of a weight and the largest one."""
+
+UNSIGNED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned"}
+"""The type in C of whole numbers >= 0, by their bytes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,26 +26,69 @@ class LayerTables:
     weights in float.
     """
 
-    links: np.ndarray
-    """For each neuron how many connections it has, then their inputs, each as the step
-    from the one before: uint8, see `as_bytes`."""
+    counts: np.ndarray
+    """Connections of each neuron."""
+    steps: np.ndarray
+    """Of each connection: how far its input is from that of the one before, or from
+    input 0. Where a step is too large for its type, connections of weight 0 are put
+    between."""
     weights: np.ndarray
+    """Float32 or whole numbers, one per step."""
     scale: np.ndarray | None
+    """Of each neuron, float32."""
     bias: np.ndarray
 
     @property
     def n_bytes(self) -> int:
         """Bytes of the tables."""
-        tables = [self.links, self.weights, self.bias]
+        tables = [self.counts, self.steps, self.weights, self.bias]
         tables += [] if self.scale is None else [self.scale]
         return sum(table.nbytes for table in tables)
 
 
-def layer_tables(layer: SparseLayer, tables: str) -> LayerTables:
-    """Return the tables of a layer; integers have a scale per neuron."""
-    links = as_bytes(_counts_and_steps(layer))
+def model_tables(model: PlainModel, tables: str) -> list[LayerTables]:
+    """Return the tables of all layers of all networks, with steps of the same type.
+
+    Bytes for the steps, unless two bytes take less room in all.
+    """
+    layers = [layer for network in model.networks for layer in network.layers]
+
+    def with_steps(step: type) -> list[LayerTables]:
+        found = [_layer_tables(layer, tables, step) for layer in layers]
+        count = np.min_scalar_type(max(own.counts.max() for own in found))
+        return [replace(own, counts=own.counts.astype(count)) for own in found]
+
+    return min(
+        (with_steps(step) for step in (np.uint8, np.uint16)),
+        key=lambda found: sum(own.n_bytes for own in found),
+    )
+
+
+def _layer_tables(layer: SparseLayer, tables: str, step: type) -> LayerTables:
+    weights, scale = _weights(layer, tables)
+    starts, counts = layer.indptr[:-1], np.diff(layer.indptr)
+    steps = np.diff(layer.indices.astype(np.int64), prepend=0)
+    filled = starts[counts > 0]
+    steps[filled] = layer.indices[filled]  # from 0 in each neuron
+    # A step of 600 in bytes: 255, 255, 90; the first two have no weight.
+    most = int(np.iinfo(step).max)
+    between = np.maximum(steps - 1, 0) // most
+    own = np.repeat(np.arange(len(steps)), between)
+    split = np.insert(steps - between * most, own, most)
+    more = np.bincount(layer.rows, between, layer.n_out).astype(np.int64)
+    return LayerTables(
+        counts + more,
+        split.astype(step),
+        np.insert(weights, own, 0),
+        scale,
+        layer.bias,
+    )
+
+
+def _weights(layer: SparseLayer, tables: str) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return weights, and the scale of each neuron for whole numbers."""
     if tables == "float":
-        return LayerTables(links, layer.weights, None, layer.bias)
+        return layer.weights, None
     largest = TABLES[tables][2]
     most = np.zeros(layer.n_out)
     np.maximum.at(most, layer.rows, np.abs(layer.weights))
@@ -51,8 +96,7 @@ def layer_tables(layer: SparseLayer, tables: str) -> LayerTables:
     scale = np.maximum(scale, np.finfo(np.float32).tiny)
     whole = np.rint(layer.weights / scale[layer.rows].astype(np.float64))
     kind = np.int16 if tables == "int16" else np.int8
-    whole = np.clip(whole, -largest, largest).astype(kind)
-    return LayerTables(links, whole, scale, layer.bias)
+    return np.clip(whole, -largest, largest).astype(kind), scale
 
 
 def rounded(model: PlainModel, tables: str) -> PlainModel:
@@ -66,39 +110,7 @@ def rounded(model: PlainModel, tables: str) -> PlainModel:
     return replace(model, networks=tuple(networks))
 
 
-def n_units(network: SparseNetwork) -> int:
-    """Return the number of neurons of the largest hidden layer, at least 1."""
-    return max([1, *network.sizes[1:-1]])
-
-
-def as_bytes(values: np.ndarray) -> np.ndarray:
-    """Return whole numbers >= 0 in bytes of seven bits, the high ones first.
-
-    The eighth bit says that more bytes of the number follow.
-
-    >>> as_bytes(np.array([5, 300])).tolist()
-    [5, 130, 44]
-    """
-    parts = [values & 127]
-    present = [np.ones(len(values), bool)]
-    rest = values >> 7
-    while rest.any():
-        parts.append(rest & 127 | 128)
-        present.append(rest > 0)
-        rest = rest >> 7
-    every = np.column_stack(parts[::-1]).astype(np.uint8)
-    return every[np.column_stack(present[::-1])]
-
-
-def _counts_and_steps(layer: SparseLayer) -> np.ndarray:
-    steps = np.diff(layer.indices.astype(np.int64), prepend=0)
-    starts, counts = layer.indptr[:-1], np.diff(layer.indptr)
-    filled = counts > 0
-    steps[starts[filled]] = layer.indices[starts[filled]]  # from 0 in each neuron
-    return np.insert(steps, starts, counts)
-
-
 def _rounded(layer: SparseLayer, tables: str) -> SparseLayer:
-    own = layer_tables(layer, tables)
-    assert own.scale is not None
-    return replace(layer, weights=own.scale[layer.rows] * own.weights)
+    whole, scale = _weights(layer, tables)
+    assert scale is not None
+    return replace(layer, weights=scale[layer.rows] * whole)

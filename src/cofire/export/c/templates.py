@@ -13,59 +13,39 @@ INPUTS = """\
 NETWORKS = """\
 /* ---- networks -------------------------------------------------------------------- */
 """
-LAYER = (
-    """\
-/* One layer. links: for each neuron how many connections it has, then for each of them
- * how far its input is from the one before; numbers of seven bits per byte, the high
- * ones first, where the eighth bit says that another byte follows.
- * sum of a neuron = bias + scale * (sum of weight * input). */
-typedef struct {
-    $count n_neurons;
-    const unsigned char *links;
+_LAYER_LINES = """\
+/* One layer: for each neuron how many connections it has; for each connection how far
+ * its input is from that of the one before (or from input 0), and its weight.
+ * sum of a neuron = {sum} */
+typedef struct {{
+    $size n_neurons;
+    const $count *counts;
+    const $step *steps;
     const $weight *weights;
-    const float *scale;
+{scale}\
     const float *bias;
-} layer;
-""",
-    """\
-/* One layer. links: for each neuron how many connections it has, then for each of them
- * how far its input is from the one before; numbers of seven bits per byte, the high
- * ones first, where the eighth bit says that another byte follows.
- * sum of a neuron = bias + sum of weight * input. */
-typedef struct {
-    $count n_neurons;
-    const unsigned char *links;
-    const $weight *weights;
-    const float *bias;
-} layer;
-""",
-)
-NEXT = """\
-/* Read a number of links. */
-static $count next(const unsigned char **link)
-{
-    unsigned byte = *(*link)++;
-    $count value = byte & 127u;
-    while (byte >= 128u) {
-        byte = *(*link)++;
-        value = (value << 7) | (byte & 127u);
-    }
-    return value;
-}
+}} layer;
 """
+LAYER = (
+    _LAYER_LINES.format(
+        sum="bias + scale * (sum of weight * input).",
+        scale="    const float *scale;\n",
+    ),
+    _LAYER_LINES.format(sum="bias + sum of weight * input.", scale=""),
+)
 SUM = """\
 /* The sums of all neurons of a layer. */
 static void forward(const layer *own, const float *in, float *out)
 {{
-    const unsigned char *link = own->links;
+    const $step *step = own->steps;
     const $weight *weight = own->weights;
-    $count i;
+    $size i;
     for (i = 0; i < own->n_neurons; i++) {{
-        $count left = next(&link);
+        const $weight *const end = weight + own->counts[i];
         const float *input = in;
         float sum = {start};
-        for (; left > 0; left--) {{
-            input += next(&link);
+        while (weight < end) {{
+            input += *step++;
             sum += {product};
         }}
         out[i] = {sum};
@@ -82,9 +62,9 @@ FORWARD = (
 )
 ACTIVATED = """\
 /* What hidden neurons make of their sums. */
-static void activate(float *sums, $count n)
+static void activate(float *sums, $size n)
 {{
-    $count i;
+    $size i;
     for (i = 0; i < n; i++) {{
         sums[i] = {function};
     }}
