@@ -75,7 +75,7 @@ def measure(program: Program, rows: np.ndarray, core: Core, folder: Path) -> Mea
     return Measured(
         said[: len(rows)],
         (said[-1] - loop) / (len(rows) * _REPEATS),
-        _stored_bytes(full) - _text_bytes(empty),
+        _stored_bytes(full) - _stored_bytes(empty),
     )
 
 
