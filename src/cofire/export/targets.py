@@ -31,6 +31,7 @@ class Target:
 TARGETS = {
     "c": Target(".c", "cofire.export.c.write.to_c", ("name", "tables", "features")),
     "onnx": Target(".onnx", "cofire.export.onnx.model.to_onnx", ("layers", "features")),
+    "torch": Target(".py", "cofire.export.torch.model.write_torch"),
 }
 """By name."""
 

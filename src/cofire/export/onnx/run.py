@@ -12,7 +12,7 @@ from cofire.export.plain import Column, PlainModel
 class OnnxRun(PlainModel):
     """A plain model, and an ONNX file that is to compute the same."""
 
-    session: Any
+    session: Any = None
 
     @classmethod
     def of(cls, plain: PlainModel, proto: Any) -> Self:
