@@ -6,11 +6,13 @@ averaged. `evaluate` does so in the slowest and plainest way: what an exporter w
 tested against it, and it is tested against `predict`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
 
+from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.estimators.scaling import BEND, MOST
 
@@ -111,6 +113,10 @@ class PlainModel:
     networks: tuple[SparseNetwork, ...]
     """All with as many inputs; their outputs are averaged."""
     target: Classes | Labels | Numbers
+    rounding: Callable[[int, SparseLayer, np.ndarray], np.ndarray] | None = field(
+        default=None, kw_only=True
+    )
+    """What the layer of an index makes of its inputs first, if anything."""
 
     @property
     def n_outputs(self) -> int:
@@ -131,7 +137,7 @@ class PlainModel:
         for those that have none; NaN is a missing value.
         """
         encoded = self.encode(rows)
-        outputs = np.mean([_outputs(own, encoded) for own in self.networks], axis=0)
+        outputs = np.mean([self._run(own, encoded) for own in self.networks], axis=0)
         if isinstance(self.target, Numbers):
             outputs = outputs * self.target.scale + self.target.mean
         return outputs
@@ -170,6 +176,21 @@ class PlainModel:
             value = np.sign(value) * np.where(size > BEND, np.minimum(bent, MOST), size)
         return value
 
+    def _run(self, network: SparseNetwork, values: np.ndarray) -> np.ndarray:
+        """Return the outputs of a network."""
+        for i, layer in enumerate(network.layers):
+            if i > 0:
+                values = activated(network.activation, values)
+            if self.rounding is not None:
+                values = self.rounding(i, layer, values)
+            values = values @ layer.to_scipy().T + layer.bias
+        if network.output == "softmax":
+            powers = np.exp(values - values.max(axis=1, keepdims=True))
+            return powers / powers.sum(axis=1, keepdims=True)
+        if network.output == "sigmoid":
+            return 1 / (1 + np.exp(-values))
+        return values
+
 
 def _prepared(values: np.ndarray, column: Column) -> np.ndarray:
     values = np.clip(values, column.least, column.most)  # NaN stays NaN
@@ -179,20 +200,6 @@ def _prepared(values: np.ndarray, column: Column) -> np.ndarray:
     if column.fill is not None:
         values = np.where(np.isnan(values), column.fill, values)
     return values
-
-
-def _outputs(network: SparseNetwork, values: np.ndarray) -> np.ndarray:
-    for layer in network.layers[:-1]:
-        sums = values @ layer.to_scipy().T + layer.bias
-        values = activated(network.activation, sums)
-    last = network.layers[-1]
-    scores = values @ last.to_scipy().T + last.bias
-    if network.output == "softmax":
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
-    if network.output == "sigmoid":
-        return 1 / (1 + np.exp(-scores))
-    return scores
 
 
 def activated(name: str, sums: np.ndarray) -> np.ndarray:

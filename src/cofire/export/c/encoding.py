@@ -74,7 +74,7 @@ _BYTES |= {"float": 4, "double": 8}
 
 _ENCODE = """\
 /* From features to the inputs of the networks. */
-static void encode(const $feature *features, float *inputs)
+static void encode(const $feature *features, $input *inputs)
 """
 _MISSING = """\
 /* Whether a feature is missing, that is NaN, which alone does not equal itself. */
@@ -148,7 +148,7 @@ class _Writer:
         centre, scale = self.of.centre[which], self.of.scale[which]
         column = self._column("number", which)
         if not centre.any() and (scale == 1).all() and not self.of.bent:
-            value = "(float)value"
+            value = "($input)value"
         else:
             self._table(self.kind, "number_centre", centre)
             self._table(self.kind, "number_factor", 1 / scale)
@@ -171,9 +171,9 @@ class _Writer:
         self.parts.append(
             comment("Bytes far from all that training saw are cut off.", "    ")
             + f"    for (i = 0; i < {len(cut)}; i++) {{\n"
-            "        float *const input = inputs + cut_input[i];\n"
-            "        const float least = (float)cut_least[i];\n"
-            "        const float most = (float)cut_most[i];\n"
+            "        $input *const input = inputs + cut_input[i];\n"
+            "        const $input least = ($input)cut_least[i];\n"
+            "        const $input most = ($input)cut_most[i];\n"
             "        *input = *input < least ? least : *input > most ? most : *input;\n"
             "    }\n"
         )

@@ -37,42 +37,79 @@ def source(model: PlainModel, types: Types, tables: str) -> Source:
     """Return the C file of a simplified model."""
     layers = model_tables(model, tables)
     encoded = encoding(model, types.feature)
-    n_units = max([1, *(n for net in model.networks for n in net.sizes[1:-1])])
-    words = _words(model, types, n_units) | {
+    words = _words(model, types) | {
         "count": UNSIGNED[layers[0].counts.itemsize],
         "step": UNSIGNED[layers[0].steps.itemsize],
-        "weight": TABLES[tables][0],
+        "weight": TABLES[tables].weight,
+        "sum": TABLES[tables].sum,
+        "input": "short" if _arithmetic(model, tables) == "bytes" else "float",
     }
 
     def filled(*templates: str) -> list[str]:
         return [Template(own).substitute(words) for own in templates if own]
 
-    activation = model.networks[0].activation if n_units > 1 else "identity"
+    layer, *functions = _network_functions(model, tables)
     parts = [
         *filled(templates.TOP, templates.INPUTS),
         *encoded.tables,
         *filled(encoded.functions, templates.NETWORKS),
         *_layer_tables(model, layers, words),
-        *filled(
-            templates.LAYER[tables == "float"],
-            _rows_of_layers(model, layers, tables),
-            templates.FORWARD[tables == "float"],
-            templates.ACTIVATE[activation],
-            templates.RUN[activation != "identity"],
-        ),
+        *filled(layer, _rows_of_layers(model, layers), *functions),
         *filled(templates.PREDICTIONS),
         *_target_tables(model, types),
         *filled(*_predictions(model)),
     ]
-    n_floats = len(model.inputs) + 2 * n_units + 2 * model.n_outputs
     n_bytes = sum(own.n_bytes for own in layers) + encoded.n_bytes
-    return Source("\n".join(parts), n_bytes, 4 * n_floats)
+    return Source("\n".join(parts), n_bytes, _stack_bytes(model, tables))
 
 
-def _words(model: PlainModel, types: Types, n_units: int) -> dict[str, object]:
+def _arithmetic(model: PlainModel, tables: str) -> str:
+    """Return how networks compute: "float", "whole" numbers, or those from "bytes"."""
+    if tables == "float":
+        return "float"
+    return "bytes" if model.takes_bytes else "whole"
+
+
+def _network_functions(model: PlainModel, tables: str) -> list[str]:
+    """Return the type of layers and the functions of networks, in order."""
+    network, how = model.networks[0], _arithmetic(model, tables)
+    activate = templates.ACTIVATE[network.activation]
+    run = {
+        "float": templates.RUN,
+        "whole": templates.WHOLE_RUN,
+        "bytes": templates.BYTES_RUN,
+    }[how]
+    shorten = templates.SHORTEN
+    if len(network.layers) == 1:
+        activate, run = "", templates.ONE_LAYER_RUN[how]
+        shorten = shorten if how == "whole" else ""
+    if how == "float":
+        return [templates.LAYER, templates.FORWARD, activate, run]
+    layer, forward = templates.WHOLE_LAYER, templates.WHOLE_FORWARD
+    return [layer, forward, activate, shorten, run]
+
+
+def _stack_bytes(model: PlainModel, tables: str) -> int:
+    """Return the bytes of the arrays of a call."""
+    n_units, n_inputs = _n_units(model), len(model.inputs)
+    n_bytes = {
+        "float": 4 * (n_inputs + 2 * n_units),
+        "whole": 4 * (n_inputs + n_units) + 2 * max(n_inputs, n_units),
+        "bytes": 2 * (n_inputs + n_units) + 4 * n_units,
+    }[_arithmetic(model, tables)]
+    return n_bytes + 8 * model.n_outputs
+
+
+def _n_units(model: PlainModel) -> int:
+    """Return the number of neurons of the largest hidden layer, or 1."""
+    return max([1, *(n for net in model.networks for n in net.sizes[1:-1])])
+
+
+def _words(model: PlainModel, types: Types) -> dict[str, object]:
     """Return what the words of the templates stand for."""
     n_layers, n_networks = len(model.networks[0].layers), len(model.networks)
-    largest = max(len(model.inputs), *(n for net in model.networks for n in net.sizes))
+    n_units, n_inputs = _n_units(model), len(model.inputs)
+    largest = max(n_inputs, *(n for net in model.networks for n in net.sizes))
     return BENDING | {
         "stem": types.stem,
         "name": types.name,
@@ -80,8 +117,9 @@ def _words(model: PlainModel, types: Types, n_units: int) -> dict[str, object]:
         "feature": f"{types.name}_feature",
         "result": f"{types.name}_result",
         "size": "unsigned" if largest < 2**16 else "unsigned long",
-        "n_inputs": len(model.inputs),
+        "n_inputs": n_inputs,
         "n_units": n_units,
+        "n_values": n_units if model.takes_bytes else max(n_inputs, n_units),
         "n_layers": n_layers,
         "n_networks": n_networks,
         "n_outputs": model.n_outputs,
@@ -109,17 +147,18 @@ def _layer_tables(
     return texts
 
 
-def _rows_of_layers(model: PlainModel, layers: list[LayerTables], tables: str) -> str:
-    names = [n for n in _TABLE_NAMES if tables != "float" or n != "scale"]
+def _rows_of_layers(model: PlainModel, layers: list[LayerTables]) -> str:
     rows = []
     for i, own in enumerate(layers):
+        names = ["counts", "steps", "weights", "scale", "bias"]
+        sizes = [str(len(own.bias)), str(own.most)]
+        if own.scale is None:
+            names.remove("scale")
+            sizes.pop()
         pointers = [f"{name}_{_place(model, i)}" for name in names]
-        rows.append(f"    {{{', '.join([str(len(own.bias)), *pointers])}}}")
+        rows.append(f"    {{{', '.join([*sizes, *pointers])}}}")
     body = ",\n".join(rows)
     return f"static const layer layers[{len(rows)}] = {{\n{body}\n}};\n"
-
-
-_TABLE_NAMES = ("counts", "steps", "weights", "scale", "bias")
 
 
 def _some(values: np.ndarray) -> np.ndarray:

@@ -7,12 +7,28 @@ import numpy as np
 from cofire.core.layer import SparseLayer
 from cofire.export.plain import PlainModel
 
+SHORT = 2**15 - 1
+"""The largest `short` of C."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of table."""
+
+    weight: str
+    """The type of a weight in C."""
+    largest: int = 0
+    """The largest whole number that stands for a weight."""
+    sum: str = "float"
+    """The type of a sum of products in C."""
+
+
 TABLES = {
-    "float": ("float", 4, 0),
-    "int16": ("short", 2, 2**15 - 1),
-    "int8": ("signed char", 1, 2**7 - 1),
+    "float": Kind("float"),
+    "int16": Kind("short", SHORT, "long long"),
+    "int8": Kind("signed char", 2**7 - 1, "long"),
 }
-"""For each kind of table the type in C, the bytes of a weight and the largest one."""
+"""By name."""
 
 UNSIGNED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned"}
 """The type in C of whole numbers >= 0, by their bytes."""
@@ -37,6 +53,8 @@ class LayerTables:
     scale: np.ndarray | None
     """Of each neuron, float32."""
     bias: np.ndarray
+    most: int = 0
+    """Of whole numbers: how large inputs may be, which are whole numbers too."""
 
     @property
     def n_bytes(self) -> int:
@@ -82,6 +100,7 @@ def _layer_tables(layer: SparseLayer, tables: str, step: type) -> LayerTables:
         np.insert(weights, own, 0),
         scale,
         layer.bias,
+        most_of(layer, weights, tables),
     )
 
 
@@ -89,7 +108,7 @@ def _weights(layer: SparseLayer, tables: str) -> tuple[np.ndarray, np.ndarray | 
     """Return weights, and the scale of each neuron for whole numbers."""
     if tables == "float":
         return layer.weights, None
-    largest = TABLES[tables][2]
+    largest = TABLES[tables].largest
     most = np.zeros(layer.n_out)
     np.maximum.at(most, layer.rows, np.abs(layer.weights))
     scale = (np.where(most > 0, most, 1.0) / largest).astype(np.float32)
@@ -99,15 +118,33 @@ def _weights(layer: SparseLayer, tables: str) -> tuple[np.ndarray, np.ndarray | 
     return np.clip(whole, -largest, largest).astype(kind), scale
 
 
+def most_of(layer: SparseLayer, weights: np.ndarray, tables: str) -> int:
+    """Return how large inputs may be: a sum of products must fit 32 bits, or 64."""
+    if TABLES[tables].sum != "long":
+        return SHORT
+    sums = np.bincount(layer.rows, np.abs(weights.astype(np.int64)), layer.n_out)
+    return int(min(SHORT, (2**31 - 1) // max(sums.max(), 1)))
+
+
 def rounded(model: PlainModel, tables: str) -> PlainModel:
-    """Return the model whose weights are those that the tables hold."""
+    """Return the model that computes with what the tables hold."""
     if tables == "float":
         return model
     networks = [
         replace(own, layers=[_rounded(layer, tables) for layer in own.layers])
         for own in model.networks
     ]
-    return replace(model, networks=tuple(networks))
+
+    def shortened(i: int, layer: SparseLayer, values: np.ndarray) -> np.ndarray:
+        """Round the inputs of layer i, as the C file does; bytes are whole numbers."""
+        if i == 0 and model.takes_bytes:
+            return values
+        most = most_of(layer, _weights(layer, tables)[0], tables)
+        unit = np.abs(values).max(axis=1, keepdims=True) / most
+        whole = values / np.where(unit > 0, unit, 1.0)
+        return np.trunc(whole + np.copysign(0.5, whole)) * unit
+
+    return replace(model, networks=tuple(networks), rounding=shortened)
 
 
 def _rounded(layer: SparseLayer, tables: str) -> SparseLayer:

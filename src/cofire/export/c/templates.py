@@ -13,53 +13,170 @@ INPUTS = """\
 NETWORKS = """\
 /* ---- networks -------------------------------------------------------------------- */
 """
-_LAYER_LINES = """\
+# ---- networks in float ---------------------------------------------------------------
+
+LAYER = """\
 /* One layer: for each neuron how many connections it has; for each connection how far
- * its input is from that of the one before (or from input 0), and its weight.
- * sum of a neuron = {sum} */
-typedef struct {{
+ * its input is from that of the one before (or from input 0), and its weight. */
+typedef struct {
     $size n_neurons;
     const $count *counts;
     const $step *steps;
-    const $weight *weights;
-{scale}\
+    const float *weights;
     const float *bias;
-}} layer;
+} layer;
 """
-LAYER = (
-    _LAYER_LINES.format(
-        sum="bias + scale * (sum of weight * input).",
-        scale="    const float *scale;\n",
-    ),
-    _LAYER_LINES.format(sum="bias + sum of weight * input.", scale=""),
-)
-SUM = """\
-/* The sums of all neurons of a layer. */
+FORWARD = """\
+/* The sums of all neurons of a layer: bias + sum of weight * input. */
 static void forward(const layer *own, const float *in, float *out)
-{{
+{
+    const $step *step = own->steps;
+    const float *weight = own->weights;
+    $size i;
+    for (i = 0; i < own->n_neurons; i++) {
+        const float *const end = weight + own->counts[i];
+        const float *input = in;
+        float sum = own->bias[i];
+        while (weight < end) {
+            input += *step++;
+            sum += *weight++ * *input;
+        }
+        out[i] = sum;
+    }
+}
+"""
+RUN = """\
+/* The sums of the last layer of a network, given its first layer. */
+static void run(const layer *first, const float *inputs, float *scores)
+{
+    float units[2][$n_units];
+    const float *in = inputs;
+    int i;
+    for (i = 0; i < $n_layers - 1; i++) {
+        float *const out = units[i % 2];
+        forward(first + i, in, out);
+        activate(out, first[i].n_neurons);
+        in = out;
+    }
+    forward(first + $n_layers - 1, in, scores);
+}
+"""
+
+# ---- networks in whole numbers -------------------------------------------------------
+
+WHOLE_LAYER = """\
+/* One layer: for each neuron how many connections it has; for each connection how far
+ * its input is from that of the one before (or from input 0), and its weight, a whole
+ * number. Inputs are whole numbers too, of size `most` at the most: so no sum of
+ * products is too large for its type. */
+typedef struct {
+    $size n_neurons;
+    short most;
+    const $count *counts;
+    const $step *steps;
+    const $weight *weights;
+    const float *scale;
+    const float *bias;
+} layer;
+"""
+WHOLE_FORWARD = """\
+/* The sums of all neurons of a layer: bias + scale * unit * (sum of weight * input). */
+static void forward(const layer *own, const short *in, float unit, float *out)
+{
     const $step *step = own->steps;
     const $weight *weight = own->weights;
     $size i;
-    for (i = 0; i < own->n_neurons; i++) {{
+    for (i = 0; i < own->n_neurons; i++) {
         const $weight *const end = weight + own->counts[i];
-        const float *input = in;
-        float sum = {start};
-        while (weight < end) {{
+        const short *input = in;
+        $sum sum = 0;
+        while (weight < end) {
             input += *step++;
-            sum += {product};
-        }}
-        out[i] = {sum};
-    }}
-}}
+            sum += ($sum)*weight++ * *input;
+        }
+        out[i] = own->bias[i] + own->scale[i] * unit * (float)sum;
+    }
+}
 """
-FORWARD = (
-    SUM.format(
-        start="0.0f",
-        product="(float)*weight++ * *input",
-        sum="own->bias[i] + own->scale[i] * sum",
-    ),
-    SUM.format(start="own->bias[i]", product="*weight++ * *input", sum="sum"),
-)
+SHORTEN = """\
+/* Round values to whole numbers of size `most` at the most; return their unit. */
+static float shorten(const float *values, $size n, short most, short *out)
+{
+    float largest = 0.0f;
+    float factor;
+    $size i;
+    for (i = 0; i < n; i++) {
+        const float size = values[i] < 0.0f ? -values[i] : values[i];
+        largest = size > largest ? size : largest;
+    }
+    factor = largest > 0.0f ? (float)most / largest : 0.0f;
+    for (i = 0; i < n; i++) {
+        const float value = factor * values[i];
+        out[i] = (short)(value < 0.0f ? value - 0.5f : value + 0.5f);
+    }
+    return largest / (float)most;
+}
+"""
+WHOLE_RUN = """\
+/* The sums of the last layer of a network, given its first layer. */
+static void run(const layer *first, const float *inputs, float *scores)
+{
+    short values[$n_values];
+    float sums[$n_units];
+    float unit = shorten(inputs, $n_inputs, first[0].most, values);
+    int i;
+    for (i = 0; i < $n_layers - 1; i++) {
+        forward(first + i, values, unit, sums);
+        activate(sums, first[i].n_neurons);
+        unit = shorten(sums, first[i].n_neurons, first[i + 1].most, values);
+    }
+    forward(first + $n_layers - 1, values, unit, scores);
+}
+"""
+BYTES_RUN = """\
+/* The sums of the last layer of a network, given its first layer. */
+static void run(const layer *first, const short *inputs, float *scores)
+{
+    short values[$n_values];
+    float sums[$n_units];
+    const short *in = inputs;
+    float unit = 1.0f;
+    int i;
+    for (i = 0; i < $n_layers - 1; i++) {
+        forward(first + i, in, unit, sums);
+        activate(sums, first[i].n_neurons);
+        unit = shorten(sums, first[i].n_neurons, first[i + 1].most, values);
+        in = values;
+    }
+    forward(first + $n_layers - 1, in, unit, scores);
+}
+"""
+ONE_LAYER_RUN = {
+    "float": """\
+static void run(const layer *first, const float *inputs, float *scores)
+{
+    forward(first, inputs, scores);
+}
+""",
+    "whole": """\
+static void run(const layer *first, const float *inputs, float *scores)
+{
+    short values[$n_inputs];
+    const float unit = shorten(inputs, $n_inputs, first->most, values);
+    forward(first, values, unit, scores);
+}
+""",
+    "bytes": """\
+static void run(const layer *first, const short *inputs, float *scores)
+{
+    forward(first, inputs, 1.0f, scores);
+}
+""",
+}
+"""Of networks without a hidden layer."""
+
+# ---- what both share -----------------------------------------------------------------
+
 ACTIVATED = """\
 /* What hidden neurons make of their sums. */
 static void activate(float *sums, $size n)
@@ -76,28 +193,8 @@ ACTIVATE = {
         function="sums[i] < 0.0f ? $slope * sums[i] : sums[i]"
     ),
     "tanh": ACTIVATED.format(function="tanhf(sums[i])"),
-    "identity": "",
+    "identity": ACTIVATED.format(function="sums[i]"),
 }
-RUN_LINES = """\
-/* The sums of the last layer of a network, given its first layer. */
-static void run(const layer *first, const float *inputs, float *scores)
-{{
-    float units[2][$n_units];
-    const float *in = inputs;
-    int i;
-    for (i = 0; i < $n_layers - 1; i++) {{
-        float *const out = units[i % 2];
-        forward(first + i, in, out);
-{activate}\
-        in = out;
-    }}
-    forward(first + $n_layers - 1, in, scores);
-}}
-"""
-RUN = (
-    RUN_LINES.format(activate=""),
-    RUN_LINES.format(activate="        activate(out, first[i].n_neurons);\n"),
-)
 PREDICTIONS = """\
 /* ---- predictions ----------------------------------------------------------------- */
 """
@@ -133,7 +230,7 @@ static void to_probabilities(float *scores)
 PREDICT_PROBA = """\
 void ${name}_predict_proba(const $feature *features, float *probabilities)
 {
-    float inputs[$n_inputs];
+    $input inputs[$n_inputs];
     float scores[$n_outputs];
     int n;
     int i;
@@ -164,7 +261,7 @@ static int largest(const float *scores)
 PREDICT_CLASS = """\
 int ${name}_predict(const $feature *features)
 {
-    float inputs[$n_inputs];
+    $input inputs[$n_inputs];
     float scores[$n_outputs];
     encode(features, inputs);
     run(layers, inputs, scores);
@@ -194,7 +291,7 @@ NUMBERS = """\
 /* What all networks predict, on average, in units of the target. */
 static void predict_all(const $feature *features, $result *results)
 {
-    float inputs[$n_inputs];
+    $input inputs[$n_inputs];
     float scores[$n_outputs];
     float sums[$n_outputs] = {0.0f};
     int n;
