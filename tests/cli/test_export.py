@@ -64,7 +64,7 @@ def test_c_predicts_what_the_command_line_does(files):
     said = done("export", model, rows, "--to", "c").stdout
     assert "net.c, net.h: " in said
     assert re.search(
-        r"on 200 rows: .*, 0 other predictions; accuracy 0\.\d{4} be", said
+        r"on 200 rows: .*, 0 predictions changed; accuracy 0\.\d{4} be", said
     )
     predicted = list(csv.DictReader(io.StringIO(done("predict", model, rows).stdout)))
     loaded = cofire.load(model)

@@ -27,7 +27,7 @@ class Loss:
         text = f"on {self.n_rows} rows: largest difference of {what} "
         text += f"{self.difference:.2g}"
         if self.n_other is not None:
-            text += f", {self.n_other} other predictions"
+            text += f", {self.n_other} predictions changed"
         if self.measure is not None:
             text += f"; {self.measure} {self.before:.4f} before, {self.after:.4f} after"
         return text
