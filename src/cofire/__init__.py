@@ -35,6 +35,7 @@ PUBLIC_MODULES = (
     "cofire.data",
     "cofire.errors",
     "cofire.explain",
+    "cofire.export",
     "cofire.methods",
     "cofire.plot",
     "cofire.profiles",
