@@ -19,7 +19,7 @@ PIP := python -m pip -qq --disable-pip-version-check
 # Folders are in it too: a module that was removed must leave the wheel.
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
-C_SOURCES := $(wildcard src/native/*/*.[ch]pp tests/native/*.cpp tests/native/*.c)
+C_SOURCES := $(wildcard src/native/*/*.[ch]pp tests/native/*.cpp tests/native/*.c benchmarks/cortex/*.[ch])
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-slow test-torch reliability fuzz coverage mutate golden lint format bench sanitize \

@@ -11,24 +11,22 @@ extern unsigned board_bss_end[];
 extern unsigned board_stack;
 void board_reset(void);
 
-__attribute__((section(".vectors"), used)) static const void *const vectors[2] = {
-    &board_stack, (const void *)board_reset};
+__attribute__((section(".vectors"), used)) static const void* const vectors[2] = {
+    &board_stack, (const void*)board_reset};
 
-static volatile unsigned *const SYSTICK = (volatile unsigned *)0xE000E010u;
-static volatile unsigned *const COPROCESSORS = (volatile unsigned *)0xE000ED88u;
+static volatile unsigned* const SYSTICK = (volatile unsigned*)0xE000E010u;
+static volatile unsigned* const COPROCESSORS = (volatile unsigned*)0xE000ED88u;
 
 /* Ask the host for something (semihosting). */
-static void ask(int what, const void *argument)
-{
+static void ask(int what, const void* argument) {
     register int r0 __asm__("r0") = what;
-    register const void *r1 __asm__("r1") = argument;
+    register const void* r1 __asm__("r1") = argument;
     __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
 }
 
-void board_reset(void)
-{
-    const unsigned *stored = board_data_stored;
-    unsigned *word;
+void board_reset(void) {
+    const unsigned* stored = board_data_stored;
+    unsigned* word;
     *COPROCESSORS |= 0xFu << 20; /* the floating-point unit, where there is one */
     __asm__ volatile("dsb\n\tisb");
     for (word = board_data_start; word < board_data_end; word++) {
@@ -41,13 +39,11 @@ void board_reset(void)
     SYSTICK[2] = 0;
     SYSTICK[0] = 5;
     main();
-    ask(0x18, (const void *)0x20026); /* the program has ended */
-    for (;;) {
-    }
+    ask(0x18, (const void*)0x20026); /* the program has ended */
+    for (;;) {}
 }
 
-void board_say(unsigned number)
-{
+void board_say(unsigned number) {
     char text[12];
     int i = 11;
     text[i] = '\0';
@@ -61,13 +57,9 @@ void board_say(unsigned number)
 
 static unsigned started;
 
-void board_start(void)
-{
-    started = SYSTICK[2];
-}
+void board_start(void) { started = SYSTICK[2]; }
 
-unsigned board_instructions(void)
-{
+unsigned board_instructions(void) {
     /* The timer has 24 bits and counts down at 25 MHz; an instruction takes 1 ns. */
     return 40u * ((started - SYSTICK[2]) & 0xFFFFFFu);
 }

@@ -243,3 +243,28 @@ def test_the_header_can_be_read_from_cpp(tmp_path):
     cpp = needs_tool("c++", "apt-get install g++", "g++")
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
     subprocess.run([cpp, *flags, str(main)], check=True)
+
+
+def test_names_of_constants_differ(tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "level": rng.choice(["a", "b"], 90),
+            "level_a": rng.choice(["b", "A", "a"], 90),
+            "feature": rng.choice(["level", "x-y"], 90),
+            "x y": rng.normal(size=90),
+            "x_y": rng.normal(size=90),
+            "s": rng.normal(size=90),
+        }
+    )
+    model = SparseMLPClassifier((9,), max_iter=1, n_networks=1, random_state=0)
+    model.fit(frame, (frame["level"] == "a").astype(int))
+    done = to_c(model, tmp_path / "model.c")
+    compiled(done.source)
+    text = done.header.read_text()
+    assert "MODEL_FEATURE_X_Y = 3," in text and "MODEL_FEATURE_X_Y_2 = 4," in text
+    assert (
+        "MODEL_LEVEL_LEVEL_A_A = 0," in text and "MODEL_LEVEL_LEVEL_A_A_2 = 1" in text
+    )

@@ -232,7 +232,7 @@ class _Writer:
         self._table("float", "piece_gain", 1 / scale)
         self._table("float", "piece_offset", -self.of.centre[which] / scale)
         part = "part((value - piece_low[i]) * piece_slope[i])"
-        value = f"{part} * piece_gain[i]\n                + piece_offset[i]"
+        value = f"{part}\n                * piece_gain[i] + piece_offset[i]"
         value = self._bent(f"($feature)({value})")
         value = self._or_blank("piece", which, value)
         self._loop("Parts of the ranges of numbers.", which, column, value)

@@ -7,19 +7,17 @@ from cofire.export.c.source import Source, Types
 from cofire.export.c.words import comment, identifiers, remark
 from cofire.export.plain import Classes, Column, Labels, PlainModel
 
-_FEW = 64
-"""Columns without names of their own are not listed; nor more classes than these."""
-
 
 def header(model: PlainModel, types: Types, made: Source) -> str:
     """Return the header of a C file."""
     upper = types.name.upper()
+    taken: set[str] = set()  # names of constants, which must differ
     parts = [
         _about(model, types, made),
         f"#ifndef {upper}_H\n#define {upper}_H\n",
         '#ifdef __cplusplus\nextern "C" {\n#endif\n',
-        _features(model, types),
-        *_levels(model, upper),
+        _features(model, types, taken),
+        *_levels(model, upper, taken),
         _functions(model, types),
         "#ifdef __cplusplus\n}\n#endif\n",
         "#endif\n",
@@ -40,13 +38,13 @@ def _about(model: PlainModel, types: Types, made: Source) -> str:
 # ---- features ------------------------------------------------------------------------
 
 
-def _features(model: PlainModel, types: Types) -> str:
+def _features(model: PlainModel, types: Types, taken: set[str]) -> str:
     upper, columns = types.name.upper(), model.columns
     text = comment(f"A feature as it was measured; {_kind(types.feature)}")
     text += f"typedef {types.feature} {types.name}_feature;\n\n"
     text += f"#define {upper}_FEATURES {len(columns)}\n"
     if any(own.name != f"x{j}" for j, own in enumerate(columns)):
-        names = identifiers(f"{upper}_FEATURE", [own.name for own in columns])
+        names = identifiers(f"{upper}_FEATURE", [own.name for own in columns], taken)
         rows = zip(names, columns, range(len(columns)), strict=True)
         body = "".join(f"    {n} = {j}, {_described(own)}\n" for n, own, j in rows)
         text += f"\n/* The place of each feature. */\nenum {{\n{_closed(body)}}};\n"
@@ -69,15 +67,14 @@ def _described(column: Column) -> str:
     return f"/* {remark(column.name)}{kind} */"
 
 
-def _levels(model: PlainModel, upper: str) -> list[str]:
+def _levels(model: PlainModel, upper: str, taken: set[str]) -> list[str]:
     """Return the numbers of the levels of each column of categories."""
-    texts, known = [], [own for own in model.columns if own.levels is not None]
-    for prefix, own in zip(
-        identifiers(upper, [own.name for own in known]), known, strict=True
-    ):
-        assert own.levels is not None
-        names = identifiers(prefix, own.levels)
-        rows = zip(names, own.levels, strict=True)
+    texts = []
+    for own in model.columns:
+        if own.levels is None:
+            continue
+        prefix = identifiers(f"{upper}_LEVEL", [own.name], set())[0]
+        rows = zip(identifiers(prefix, own.levels, taken), own.levels, strict=True)
         body = "".join(
             f"    {name} = {i}, /* {remark(level)} */\n"
             for i, (name, level) in enumerate(rows)

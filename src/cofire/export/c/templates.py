@@ -92,7 +92,7 @@ static void forward(const layer *own, const short *in, float unit, float *out)
         $sum sum = 0;
         while (weight < end) {
             input += *step++;
-            sum += ($sum)*weight++ * *input;
+            sum += (long)*weight++ * *input;
         }
         out[i] = own->bias[i] + own->scale[i] * unit * (float)sum;
     }
@@ -109,7 +109,7 @@ static float shorten(const float *values, $size n, short most, short *out)
         const float size = values[i] < 0.0f ? -values[i] : values[i];
         largest = size > largest ? size : largest;
     }
-    factor = largest > 0.0f ? (float)most / largest : 0.0f;
+    factor = largest > 1e-30f ? (float)most / largest : 0.0f;
     for (i = 0; i < n; i++) {
         const float value = factor * values[i];
         out[i] = (short)(value < 0.0f ? value - 0.5f : value + 0.5f);
@@ -248,7 +248,8 @@ void ${name}_predict_proba(const $feature *features, float *probabilities)
 }
 """
 LARGEST = """\
-static int largest(const float *scores)
+/* The index of the largest score. */
+static int best(const float *scores)
 {
     int found = 0;
     int i;
@@ -265,7 +266,7 @@ int ${name}_predict(const $feature *features)
     float scores[$n_outputs];
     encode(features, inputs);
     run(layers, inputs, scores);
-    return largest(scores); /* which has the largest probability too */
+    return best(scores); /* which has the largest probability too */
 }
 """
 PREDICT_MEAN_CLASS = """\
@@ -273,7 +274,7 @@ int ${name}_predict(const $feature *features)
 {
     float probabilities[$n_outputs];
     ${name}_predict_proba(features, probabilities);
-    return largest(probabilities);
+    return best(probabilities);
 }
 """
 PREDICT_LABELS = """\

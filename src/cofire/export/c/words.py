@@ -30,22 +30,23 @@ def check_name(name: str) -> str:
     )
 
 
-def identifiers(prefix: str, names: Iterable[str]) -> list[str]:
-    """Return a constant's name for each text, all different.
+def identifiers(prefix: str, names: Iterable[str], taken: set[str]) -> list[str]:
+    """Return a constant's name for each text, all different; `taken` are others.
 
-    >>> identifiers("MODEL", ["red", "Red!", "µ"])
-    ['MODEL_RED', 'MODEL_RED_2', 'MODEL_']
+    >>> identifiers("MODEL", ["red", "Red!", "µ"], {"MODEL_"})
+    ['MODEL_RED', 'MODEL_RED_2', 'MODEL__2']
     """
-    found: dict[str, None] = {}
+    found = []
     for name in names:
         word = re.sub(r"[^A-Za-z0-9]+", "_", name.strip(), flags=re.ASCII)
         base = f"{prefix}_{word.strip('_').upper()[:60]}"
         own, n = base, 1
-        while own in found:
+        while own in taken:
             n += 1
             own = f"{base}_{n}"
-        found[own] = None
-    return list(found)
+        taken.add(own)
+        found.append(own)
+    return found
 
 
 def quoted(text: str) -> str:
