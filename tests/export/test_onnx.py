@@ -186,3 +186,14 @@ def test_the_command_line_writes_it_and_compares(tmp_path, monkeypatch):
     assert "0 other predictions; accuracy 1.0000 before, 1.0000 after" in said.stdout
     found = outputs(onnx.load("digits.onnx"), own.X)["probabilities"]
     np.testing.assert_allclose(found, own.expected, atol=1e-5)
+
+
+def test_a_model_of_sparse_rows_takes_dense_ones():
+    from scipy.sparse import random_array
+
+    X = random_array((300, 40), density=0.1, rng=0, format="csr")
+    y = (X[:, [0, 1, 2]].sum(axis=1) > 0.1).astype(int)
+    model = SparseMLPClassifier((30,), max_iter=5, n_networks=1, random_state=0)
+    found = outputs(to_onnx(model.fit(X, y)).proto, X.toarray())
+    expected = model.predict_proba(X)
+    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)

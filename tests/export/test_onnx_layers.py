@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.export.onnx.graph import IR_VERSION, OPSET, Graph
-from cofire.export.onnx.layers import LAYERS, SPARSE_BELOW, add_network, is_sparse
+from cofire.export.onnx.layers import CELLS, LAYERS, START, add_network, is_sparse
 from helpers import naive
 from helpers.needs import needs_package
 from helpers.onnx_programs import HOW, session
@@ -82,9 +82,9 @@ def test_forms_may_follow_each_other(first, second, third):
         np.testing.assert_allclose(found, value, rtol=1e-4, atol=1e-5)
 
 
-def test_auto_is_sparse_below_a_density():
-    few, many = random_layer(400, 500, 900), random_layer(400, 500, 1100)
-    assert few.density < SPARSE_BELOW < many.density
+def test_auto_is_sparse_where_that_is_faster():
+    most = 400 * 500 // CELLS - START
+    few, many = random_layer(400, 500, most - 1), random_layer(400, 500, most + 1)
     assert is_sparse(few, "auto") and not is_sparse(many, "auto")
     kinds = [
         {node.op_type for node in proto_of(network, "auto").graph.node}

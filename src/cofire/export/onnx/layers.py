@@ -21,11 +21,9 @@ from cofire.export.onnx.graph import Graph
 from cofire.export.plain import LEAKY_SLOPE
 
 LAYERS = ("auto", "sparse", "dense")
-SPARSE_BELOW = 0.005
-"""The density below which `layers="auto"` writes a layer connection by connection.
-
-There, it is faster than the dense product for one row and for many.
-"""
+CELLS, START = 150, 1000
+"""What `layers="auto"` weighs, for one row: a connection takes as long as so many cells
+of a dense product, and a layer as long as so many connections more."""
 _STORED_BELOW = 0.5
 """The density below which connections take less space than the matrix."""
 _TABLE = 250
@@ -69,7 +67,9 @@ def add_output(graph: Graph, output: str, x: str) -> str:
 
 def is_sparse(layer: SparseLayer, layers: str) -> bool:
     """Whether a layer is written connection by connection."""
-    return layers == "sparse" or (layers == "auto" and layer.density < SPARSE_BELOW)
+    if layers == "auto":  # for many rows, sparse is faster above that too
+        return CELLS * (layer.nnz + START) < layer.n_in * layer.n_out
+    return layers == "sparse"
 
 
 def _add_dense(

@@ -85,13 +85,14 @@ def to_onnx(
     Missing numbers are NaN. It gives "label" and "probabilities", or "variable" for a
     regressor.
 
-    layers: "auto" chooses for each layer what is faster: "sparse", connection by
-    connection, where fewer than 0.5 % of the connections exist, else "dense", one
-    product. The file holds connections either way; for dense layers ONNX Runtime makes
-    matrices of them when it loads the file (docs/export.md). features: "double" for
-    rows of float64, "float" for rows of float32; bytes stay bytes. X, y: rows, and
-    maybe their targets, on which to compare ONNX Runtime with `predict`; what `predict`
-    takes, or for a model that `cofire train` wrote, the columns of such a file.
+    layers: "auto" chooses for each layer what is faster for one row: "sparse",
+    connection by connection, for large layers with fewer than one connection in 150,
+    else "dense", one product. The file holds connections either way; for dense layers
+    ONNX Runtime makes matrices of them when it loads the file (docs/export.md).
+    features: "double" for rows of float64, "float" for rows of float32; bytes stay
+    bytes. X, y: rows, and maybe their targets, on which to compare ONNX Runtime with
+    `predict`; what `predict` takes, or for a model that `cofire train` wrote, the
+    columns of such a file.
 
     >>> from cofire import SparseMLPClassifier
     >>> from sklearn.datasets import load_iris
