@@ -231,7 +231,7 @@ def row(name, facts, cells):
 
 
 def page(networks, lost, whole, where, settings):
-    heads = " | ".join(f"{n:,} rows" for n in N_ROWS)
+    heads = " | ".join(f"{n:,} row" + "s" * (n > 1) for n in N_ROWS)
     lines = [
         "# A sparse network in ONNX",
         "",

@@ -102,7 +102,7 @@ def measure(rounds, seconds):
 
 
 def page(found, where, settings):
-    heads = " | ".join(f"{n:,} rows" for n in N_ROWS)
+    heads = " | ".join(f"{n:,} row" + "s" * (n > 1) for n in N_ROWS)
     lines = [
         "# A sparse layer in torch",
         "",

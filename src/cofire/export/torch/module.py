@@ -30,8 +30,8 @@ ACTIVATIONS: dict[str, Any] = {
 class SparseLinear(torch.nn.Module):
     """A layer: neuron o reads inputs[start[o]:start[o + 1]], with weights of its own.
 
-    The sums are those of `embedding_bag`: on a CPU faster than torch's CSR tensors, and
-    its gradients are of the existing connections alone.
+    The sums are those of `embedding_bag`: they and their gradients take time and memory
+    for the existing connections alone.
     """
 
     start: Tensor
