@@ -126,3 +126,19 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(modules, "safetensors", None)
     with pytest.raises(ImportError, match="needs the package safetensors"):
         write_torch(case("digits").model, tmp_path / "net.py")
+
+
+def test_the_command_line_writes_them_without_torch(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from cofire.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    own = case("digits")
+    own.model.save("digits.cofire")
+    said = CliRunner().invoke(app, ["export", "digits.cofire", "--to", "torch"])
+    assert said.exit_code == 0, said.output
+    assert "digits.safetensors: " in said.stdout and Path("digits.py").exists()
+    found = evaluated("digits.safetensors", rows_of(own.model, own.X))
+    np.testing.assert_allclose(found, own.expected, rtol=2e-6, atol=1e-6)
