@@ -62,6 +62,19 @@ def test_tables_say_what_the_layer_does(layer, kind):
     assert off.max(initial=0) <= most
 
 
+@pytest.mark.parametrize("n_in", [10, 516, 517, 5000])
+def test_no_sum_of_products_is_too_large(n_in):
+    weights = np.where(np.arange(n_in) % 2, 1.0, -1.0)
+    layer = SparseLayer.from_flat_indices(
+        np.arange(n_in), weights, np.zeros(1), n_in, 1
+    )
+    for kind, largest in (("int8", 2**31 - 1), ("int16", 2**63 - 1)):
+        (tables,) = model_tables(model_of(layer), kind)
+        total = np.abs(tables.weights.astype(object)).sum() * tables.most
+        assert total <= largest
+        assert tables.most == 32767 or total > 0.9 * largest
+
+
 @pytest.mark.parametrize(
     ("places", "n_bytes"),
     [
