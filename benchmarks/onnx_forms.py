@@ -181,7 +181,7 @@ FORMS = {
 
 
 def network(sizes, counts, seed=0):
-    """A random network with so many connections per layer."""
+    """A random network; counts: the connections of each layer."""
     from cofire.core.layer import SparseLayer
 
     rng, layers = np.random.default_rng(seed), []

@@ -112,3 +112,11 @@ def test_state_dict_and_pickle_keep_all_of_it():
     rows = torch.from_numpy(own.X)
     assert torch.equal(other(rows), module(rows))
     assert torch.equal(pickle.loads(pickle.dumps(module))(rows), module(rows))
+
+
+def test_torch_export_takes_it():
+    own = case("missing values")
+    module, rows = to_torch(own.model), torch.from_numpy(own.X)
+    any_number = {0: torch.export.Dim("n_rows")}
+    program = torch.export.export(module, (rows[:9],), dynamic_shapes=(any_number,))
+    torch.testing.assert_close(program.module()(rows), module(rows))

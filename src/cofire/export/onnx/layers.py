@@ -22,8 +22,8 @@ from cofire.export.plain import LEAKY_SLOPE
 
 LAYERS = ("auto", "sparse", "dense")
 CELLS, START = 150, 1000
-"""What `layers="auto"` weighs, for one row: a connection takes as long as so many cells
-of a dense product, and a layer as long as so many connections more."""
+"""What `layers="auto"` weighs, for one row: a connection takes as long as CELLS cells
+of a dense product, and a layer takes as long as START connections more."""
 _STORED_BELOW = 0.5
 """The density below which connections take less space than the matrix."""
 _TABLE = 250
