@@ -4,7 +4,8 @@ ONNX Runtime computes random networks of several shapes and densities, in every 
 onnx_forms.py, and whole models as `to_onnx` writes them. Forms take turns in one
 process, on one thread. A window counts as the median of its calls; time is the thread's
 own (processor time), so that other work on the machine disturbs little. Ratios are
-medians of the ratios within the rounds. It needs benchmarks/requirements.txt.
+medians of the ratios within the rounds. It needs benchmarks/requirements.txt, and
+COFIRE_DATA for MNIST.
 """
 
 import argparse
@@ -177,19 +178,16 @@ def models():
     from sklearn.datasets import load_breast_cancer, load_digits
 
     from cofire import SparseMLPClassifier
+    from cofire.data import load
 
     X, y = load_breast_cancer(return_X_y=True)
     yield "breast cancer, the default", SparseMLPClassifier(random_state=0).fit(X, y), X
     X, y = load_digits(return_X_y=True)
     yield "digits, the default", SparseMLPClassifier(random_state=0).fit(X, y), X
-    wide = np.random.default_rng(0).normal(size=(len(X), 784))
-    wide[:, :64] = X  # digits in noise
-    model = SparseMLPClassifier((1000, 1000, 1000), epsilon=1, random_state=0)
-    yield (
-        "digits in noise, 784 columns, 1000-1000-1000, epsilon 1",
-        model.fit(wide, y),
-        wide,
-    )
+    data = load("mnist")
+    model = SparseMLPClassifier((1000,) * 3, epsilon=1, n_networks=1, random_state=0)
+    model.fit(data.X_train, data.y_train)
+    yield "MNIST (bytes), one network 1000-1000-1000, epsilon 1", model, data.X_test
 
 
 def of_model(model, X, how):
@@ -268,7 +266,7 @@ def page(networks, lost, whole, where, settings):
         "",
         "## Whole models",
         "",
-        "From raw rows (float64) to classes and probabilities; behind the slash, how "
+        "From raw rows to classes and probabilities; behind the slash, how "
         "many times as long as `predict_proba` of cofire itself. Layers: dense "
         "products, and those written connection by connection. Difference: the largest "
         "of probabilities, on 500 rows.",

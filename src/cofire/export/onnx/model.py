@@ -58,8 +58,9 @@ class OnnxExport:
         return self.proto.ByteSize()
 
     def __str__(self) -> str:
+        where = self.path or "not written"
         lines = [
-            f"{self.path}: {self.n_connections} connections, {self.n_bytes:,} bytes",
+            f"{where}: {self.n_connections} connections, {self.n_bytes:,} bytes",
             f"layers: {self.n_dense} dense products, {self.n_sparse} connection by "
             "connection",
             f"inputs: {_listed(self.proto.graph.input)}",
