@@ -19,10 +19,10 @@ PIP := python -m pip -qq --disable-pip-version-check
 # Folders are in it too: a module that was removed must leave the wheel.
 SOURCES := pyproject.toml CMakeLists.txt \
   $(shell find src -name __pycache__ -prune -o -not -name '*.so' -print)
-C_SOURCES := $(wildcard src/native/*/*.[ch]pp tests/native/*.cpp tests/native/*.c)
+C_SOURCES := $(wildcard src/native/*/*.[ch]pp tests/native/*.cpp tests/native/*.c benchmarks/cortex/*.[ch])
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow reliability fuzz coverage mutate golden lint format bench sanitize \
+.PHONY: help demo test test-slow test-torch reliability fuzz coverage mutate golden lint format bench sanitize \
   sanitize-memory sanitize-threads clean toolchain
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo "                  data, and compare"
 	@echo "make test         the test suite, the doctests and the README's code"
 	@echo "make test-slow    the tests that take minutes"
+	@echo "make test-torch   the tests that need torch, which make test does not install"
 	@echo "make reliability  the checks of docs/reliability.md, at full length"
 	@echo "make fuzz         fuzz the reading of model files (RUNS=1000000)"
 	@echo "make coverage     how much of the Python code the tests run"
@@ -54,6 +55,11 @@ test: .venv-test/ready
 
 test-slow: .venv-test/ready
 	.venv-test/bin/python -m pytest -m slow --timeout=7200 --ignore=tests/reliability $(ARGS)
+
+# An environment of its own: for many systems pip installs gigabytes of torch.
+test-torch: .venv-torch/ready
+	.venv-torch/bin/python -m pytest tests/export/test_torch.py $(ARGS)
+	.venv-torch/bin/python -m pytest tests/test_examples.py -k torch $(ARGS)
 
 # The checks of tests/reliability at full length; their figures into docs/reliability.md.
 reliability: .venv-test/ready
@@ -121,7 +127,7 @@ sanitize-threads: .venv-sanitize-threads/ready
 	  tests/engine/test_augmentation.py tests/reliability/test_concurrent_predict.py $(ARGS)
 
 clean:
-	rm -rf .venv .venv-build .venv-test .venv-fuzz .venv-bench .venv-sanitize* build dist
+	rm -rf .venv .venv-build .venv-test .venv-torch .venv-fuzz .venv-bench .venv-sanitize* build dist
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
@@ -152,6 +158,9 @@ endef
 .venv-test/ready: build/wheel/ready build/plugin/ready
 	$(call install,.venv-test,[test])
 	@.venv-test/bin/$(PIP) install --force-reinstall --no-deps build/plugin/*.whl
+
+.venv-torch/ready: build/wheel/ready
+	$(call install,.venv-torch,[test$(comma)torch])
 
 .venv-fuzz/ready: build/wheel/ready
 	$(call install,.venv-fuzz)

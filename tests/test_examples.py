@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+NEEDS = {"export_torch": "torch"}
+"""Packages that are not installed with `test`: these run with `make test-torch`."""
 WRITTEN = {
     "plot_learning": ["learning.png", "rewiring.png"],
     "input_layer_gif": ["input_layer.gif", "input_layer.png"],
@@ -20,6 +22,8 @@ def test_there_are_examples():
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_it_runs_without_a_warning(path, tmp_path):
+    if path.stem in NEEDS:
+        pytest.importorskip(NEEDS[path.stem], reason="make test-torch")
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)],
         cwd=tmp_path,

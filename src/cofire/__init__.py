@@ -38,6 +38,7 @@ PUBLIC_MODULES = (
     "cofire.energy",
     "cofire.errors",
     "cofire.explain",
+    "cofire.export",
     "cofire.methods",
     "cofire.plot",
     "cofire.profiles",

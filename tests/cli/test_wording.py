@@ -278,6 +278,7 @@ def test_a_line_per_epoch_if_asked_for():
 
 
 COMMANDS = [
+    "export",
     *("demo", "train", "predict", "evaluate", "info", "compare", "reproduce"),
     *("report", "doctor", "data list", "data fetch", "runs list", "runs show"),
     *("runs export", "runs import", "runs delete"),
@@ -292,9 +293,13 @@ def test_help_has_no_gap(command):
     assert result.exit_code == 0 and "{" not in text
 
 
+EXPORTED = ("target", "tables", "layers")
+
+
 @pytest.mark.parametrize("name", CHOICES)
 def test_help_names_every_choice(name):
-    text = run("reproduce" if name == "item" else "train", "--help").output
+    others = {"item": "reproduce"} | dict.fromkeys(EXPORTED, "export")
+    text = run(others.get(name, "train"), "--help").output
     assert all(choice in text for choice in choices(name))
 
 

@@ -15,6 +15,7 @@ from cofire.cli.demo import demo
 from cofire.cli.doctor import doctor
 from cofire.cli.evaluate import evaluate
 from cofire.cli.explain import explain
+from cofire.cli.export import export
 from cofire.cli.info import info
 from cofire.cli.lists import spread_lists
 from cofire.cli.predict import predict
@@ -40,6 +41,7 @@ app.command(cls=NamesChoices)(predict)
 app.command(cls=NamesChoices)(evaluate)
 app.command()(explain)
 app.command()(info)
+app.command(cls=NamesChoices)(export)
 app.add_typer(data, name="data")
 app.command(cls=NamesChoices)(compare)
 app.command(cls=NamesChoices)(tune)

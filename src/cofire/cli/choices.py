@@ -12,11 +12,14 @@ CHOICES = {
     "drop_schedule": "cofire.training.schedules.DROP_SCHEDULES",
     "file": "cofire.data.tables.READERS",
     "item": "cofire.lab.paper.ITEMS",
+    "layers": "cofire.export.onnx.layers.LAYERS",
     "missing": "cofire.data.preprocessing.scales.MISSING",
     "profile": "cofire.lab.experiments.grid.PROFILES",
     "scale": "cofire.data.preprocessing.scales.SCALES",
     "similarity": "cofire.search.SIMILARITIES",
     "solver": "cofire.core.optimizers.OPTIMIZERS",
+    "tables": "cofire.export.c.tables.TABLES",
+    "target": "cofire.export.targets.TARGETS",
     "task": "cofire.data.tables.labels.TASKS",
 }
 """The table of the library that holds the choices, by the name used in help texts."""

@@ -143,6 +143,19 @@ class Model:
             y = y.astype(str)
         return Rows(X, y, kept)
 
+    def file_rows(self, data: str, reading: "Reading") -> tuple[Any, Any]:
+        """Return labelled rows as the file has them, before any preprocessing."""
+        from cofire.data.preprocessing.paper import paper_rows
+
+        y: Any
+        if is_named(data):
+            dataset = paper_rows(data)
+            X, y = dataset.X_test, dataset.y_test
+        else:
+            table = self._file(Path(data), reading)
+            X, y = table.X, table.y
+        return X, y.astype(str) if self._has_word_classes else y
+
     def _file(self, path: Path, reading: "Reading") -> "Table":
         from cofire.data import read_table
 

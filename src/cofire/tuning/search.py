@@ -213,7 +213,9 @@ class _Search:
                 "estimator: its training diverges on these rows, and there is nothing "
                 "to search around. Lower learning_rate_init, or leave it at None."
             )
-        return Space.around(self.estimator, len(self.y), default.n_pieces)
+        return Space.around(
+            self.estimator, len(self.y), default.sizes[0], default.n_pieces
+        )
 
     def _rivals(self, first: list[Trial]) -> list[Rival]:
         if not self.stops:

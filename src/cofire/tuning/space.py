@@ -54,15 +54,22 @@ class Space:
     widths: tuple[int, ...]
 
     @classmethod
-    def around(cls, estimator: Any, n_rows: int, n_pieces: int) -> "Space":
+    def around(
+        cls, estimator: Any, n_rows: int, n_inputs: int, n_pieces: int
+    ) -> "Space":
         """Return what is open: a parameter that the user has set stays as it is.
 
-        n_pieces: how many a column has by the recipe; where there are none, whether
+        n_inputs: of the networks. n_pieces: how many a column has by the recipe; where there are none, whether
         columns enter in pieces is not a question.
         """
         numeric = isinstance(estimator, SparseMLPRegressor)
         recipe = choose(
-            estimator, n_rows, n_pieces=n_pieces, numeric=numeric, partial=False
+            estimator,
+            n_rows,
+            n_inputs=n_inputs,
+            n_pieces=n_pieces,
+            numeric=numeric,
+            partial=False,
         ).chosen
         widths = _widths(estimator)
         values = {name: recipe[name] for name in FACTORS if name in recipe}

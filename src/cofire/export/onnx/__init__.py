@@ -1,0 +1,1 @@
+"""A fitted model as an ONNX graph, and as a part of one that skl2onnx makes."""

@@ -1,0 +1,1 @@
+"""A fitted model as a module of torch, in memory and as files."""
