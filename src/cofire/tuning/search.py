@@ -214,7 +214,7 @@ class _Search:
                 "to search around. Lower learning_rate_init, or leave it at None."
             )
         return Space.around(
-            self.estimator, len(self.y), default.sizes[0], default.n_pieces
+            self.estimator, len(self.y), default.n_pieces, default.sizes[0]
         )
 
     def _rivals(self, first: list[Trial]) -> list[Rival]:

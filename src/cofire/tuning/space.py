@@ -55,12 +55,12 @@ class Space:
 
     @classmethod
     def around(
-        cls, estimator: Any, n_rows: int, n_inputs: int, n_pieces: int
+        cls, estimator: Any, n_rows: int, n_pieces: int, n_inputs: int = 1
     ) -> "Space":
         """Return what is open: a parameter that the user has set stays as it is.
 
-        n_inputs: of the networks. n_pieces: how many a column has by the recipe; where there are none, whether
-        columns enter in pieces is not a question.
+        n_pieces: how many a column has by the recipe; where there are none, whether
+        columns enter in pieces is not a question. n_inputs: of the networks.
         """
         numeric = isinstance(estimator, SparseMLPRegressor)
         recipe = choose(
