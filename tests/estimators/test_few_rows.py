@@ -95,7 +95,7 @@ ROWS = {
     "csr": scipy.sparse.csr_array(X[:3]),
     "masked": np.ma.masked_array(X[:3], np.zeros((3, 12), bool)),
     "hidden values": np.ma.masked_array(X[:3], np.eye(3, 12) > 0),
-    "matrix": np.asmatrix(X[:3]),
+    "matrix": X[:3].view(np.matrix),
     "derived": X[:3].view(Derived),
     "one dimension": X[0],
     "three dimensions": X[:3, :, None],
