@@ -116,8 +116,12 @@ def wrongly_stopped(estimator, X, y, seed, stopped, store, name):
 def kept(names):
     """What the last run measured on other tables."""
     path = RESULTS / "tune.json"
-    found = json.loads(path.read_text())["results"] if names else []
-    return [one for one in found if one["table"] in names]
+    found = json.loads(path.read_text()) if names else {"results": []}
+    return [
+        {"commit": found["machine"]["commit"], **one}
+        for one in found["results"]
+        if one["table"] in names
+    ]
 
 
 def mean(own, chosen, key):
@@ -189,6 +193,16 @@ def _default(one):
     return one["found"]["default"]
 
 
+def commits(results):
+    """Which tables were measured with which commit."""
+    found = {}
+    for one in results:
+        found.setdefault(one["commit"], {})[one["table"]] = None
+    if len(found) == 1:
+        return f"commit {next(iter(found))}"
+    return "; ".join(f"commit {name} ({', '.join(own)})" for name, own in found.items())
+
+
 def caption(results, where):
     stopped = sum(one["stopped"] for one in results)
     trials = sum(one["trials"] for one in results)
@@ -196,7 +210,7 @@ def caption(results, where):
     return (
         f"{where['processor']}, {where['cores']} cores, one thread per fit, "
         f"{where['system']}, Python {where['python']}; {', '.join(where['packages'])}; "
-        f"commit {where['commit']}, {where['date']}. {stopped} of {trials} trials were "
+        f"{commits(results)}, {where['date']}. {stopped} of {trials} trials were "
         f"stopped by their curves; run to their end, {wrong} of them would have been "
         "on the front of the first look. µs: predict of one row, as a user calls it, "
         "the lower median of two repeats, while other programs ran too."
@@ -209,23 +223,24 @@ def main():
     parser.add_argument("--trials", type=int, default=30)
     parser.add_argument(
         "--tables",
-        nargs="+",
+        nargs="*",
         choices=TABLES,
         default=list(TABLES),
-        help="measure these only; others stay as they are in tune.json",
+        help="measure these only, or none; others stay as they are in tune.json",
     )
     parser.add_argument("--store", type=Path, default=Path("cofire-results"))
     arguments = parser.parse_args()
     wanted = ["wine"] if arguments.quick else arguments.tables
     n_trials = 5 if arguments.quick else arguments.trials
-    results = []
+    results, where = [], machine(PACKAGES)
     for name in wanted:
         for split in TABLES[name][: 1 if arguments.quick else None]:
             print(name, split, flush=True)
-            results.append(measure(name, split, n_trials, arguments.store))
+            found = measure(name, split, n_trials, arguments.store)
+            results.append({"commit": where["commit"], **found})
     if not arguments.quick:
         results += kept(set(TABLES) - set(wanted))
-    where = machine(PACKAGES)
+        results.sort(key=lambda one: list(TABLES).index(one["table"]))
     text = page(results, where)
     print(text)
     if not arguments.quick:
