@@ -304,8 +304,8 @@ def _text(found: "Tuning", figures: Row, files: list[Path]) -> str:
             str(found),
             *conclusion(found, figures),
             "",
-            f"saved: {figures['model']} ({figures['model_bytes']:,} bytes with the "
-            "history of its training)",
+            f"saved the {figures['saved']}: {figures['model']} "
+            f"({figures['model_bytes']:,} bytes with the history of its training)",
             *(f"  {file}" for file in files),
         ]
     )
