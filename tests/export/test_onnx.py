@@ -212,6 +212,7 @@ def test_columns_of_categories_alone_and_numbers_as_categories(layers):
     np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of the fit, that it did not
 def test_a_model_that_learnt_nothing():
     X, y = np.ones((50, 3)), np.arange(50) % 2
     model = SparseMLPClassifier((5,), max_iter=1, n_networks=1, random_state=0)
