@@ -48,7 +48,7 @@ import dense
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
 N_ROWS = 50
-DENSE = {"digits": (4, 6, 8, 12, 16, 24, 32), "MNIST": (16, 32, 48, 64, 96)}
+DENSE = {"digits": (4, 6, 8, 12, 16, 24, 32), "MNIST": (16, 20, 24, 32, 36, 40, 48, 64)}
 TREES, LEAVES = (10, 20, 40, 80), (64, 256, 1024)
 
 
@@ -151,9 +151,9 @@ def ours(data, sizes, folder):
         program = cortex_m.Program(
             "model.h", done.feature, "model_predict(row)", where, ("model.c",)
         )
-        shape = "-".join(map(str, sizes))
+        shape, left = ("-".join(map(str, own)) for own in (sizes, done.sizes[0]))
         connections = f"{done.n_connections:,} connections"
-        name = f"cofire, eps 1, {shape} ({connections}), {tables}"
+        name = f"cofire, eps 1, {shape} (left: {left}, {connections}), {tables}"
         yield measured(data, name, program, where, predict)
 
 

@@ -197,3 +197,24 @@ def test_a_model_of_sparse_rows_takes_dense_ones():
     found = outputs(to_onnx(model.fit(X, y)).proto, X.toarray())
     expected = model.predict_proba(X)
     np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("layers", LAYERS)
+def test_columns_of_categories_alone_and_numbers_as_categories(layers):
+    rng = np.random.default_rng(0)
+    kinds = pd.Categorical(rng.integers(0, 4, 300))
+    X = pd.DataFrame({"a": rng.choice(["x", "y", None], 300), "b": kinds})
+    y = (X["b"].astype(int) > 1).astype(int)
+    model = SparseMLPClassifier((20,), max_iter=5, n_networks=1, random_state=0)
+    found = outputs(to_onnx(model.fit(X, y), layers=layers).proto, X.astype({"b": str}))
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+    expected = model.predict_proba(X)
+    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of the fit, that it did not
+def test_a_model_that_learnt_nothing():
+    X, y = np.ones((50, 3)), np.arange(50) % 2
+    model = SparseMLPClassifier((5,), max_iter=1, n_networks=1, random_state=0)
+    found = outputs(to_onnx(model.fit(X, y)).proto, X)["probabilities"]
+    np.testing.assert_allclose(found, model.predict_proba(X), atol=1e-5)

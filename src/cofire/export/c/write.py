@@ -34,6 +34,8 @@ class CExport:
     tables: str
     feature: str
     """The type of features in C."""
+    sizes: tuple[list[int], ...]
+    """Of each network: the inputs and neurons that are left in each layer."""
     n_connections: int
     table_bytes: int
     stack_bytes: int
@@ -42,7 +44,8 @@ class CExport:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.source}, {self.header}: {self.n_connections} connections",
+            f"{self.source}, {self.header}: {self.n_connections} connections, "
+            + ", ".join("-".join(map(str, own)) for own in self.sizes),
             f"tables in {self.tables}: {self.table_bytes:,} bytes of constants",
             f"stack: about {self.stack_bytes:,} bytes per call",
             f"features: {self.feature}",
@@ -115,6 +118,7 @@ def to_c(
         beside,
         tables,
         types.feature,
+        tuple(network.sizes for network in small.networks),
         small.n_connections,
         made.table_bytes,
         made.stack_bytes,
