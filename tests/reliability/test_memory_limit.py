@@ -107,6 +107,17 @@ def allow(n_bytes):
     return hard
 
 
+def grow_stack():
+    """Map more of the stack: one that cannot grow later ends any program."""
+    nested = []
+    for _ in range(5000):
+        nested = [nested]
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(10_000)
+    repr(nested)  # recursion in C
+    sys.setrecursionlimit(usual)
+
+
 def in_a_fork(work, seconds=100):
     """What `work` returns or raises, or how the fork ended; a hang ends by a signal."""
     reads, writes = os.pipe()
@@ -143,6 +154,7 @@ def under_limits(name, n_levels):
             # From nothing to half as much again as it takes; closer steps where it is
             # little, for threads take much and can be done without.
             n_bytes = int(1.5 * need * (level / n_levels) ** 2)
+            grow_stack()
             unlimited = allow(address_space("VmSize") + n_bytes)
             try:
                 outcome = ENOUGH if call() == expected else "other numbers"

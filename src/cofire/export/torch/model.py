@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,7 @@ def tensors_of(plain: PlainModel) -> dict[str, np.ndarray]:
 
 def _needs(package: str, what: str) -> None:
     try:
-        __import__(package)
+        import_module(package)
     except ImportError as error:
         raise ImportError(
             f"{what} needs the package {package}: pip install {package}"
