@@ -7,6 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 _DTYPES = {"indptr": "i8", "indices": "i4", "weights": "f4", "bias": "f4"}
+_PART = 1 << 16  # connections that are converted at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +99,11 @@ class SparseLayer:
         """Flat index of each connection, ascending: (nnz) int64; not stored."""
         flat = self.rows
         flat *= self.n_in
-        flat += self.indices
+        # In parts, and as integers of the same size: NumPy ends the process where it has
+        # no memory for the buffers in which it converts operands.
+        for begin in range(0, len(flat), _PART):
+            part = flat[begin : begin + _PART]
+            part += self.indices[begin : begin + _PART].astype(np.int64)
         return flat
 
     def copy(self) -> "SparseLayer":
