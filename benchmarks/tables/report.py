@@ -100,15 +100,20 @@ def lost_part(half, reasons):
                 shown(line["best"]),
                 show(line["theirs"]),
                 "not finished" if failed else show(line["gap"]),
+                "-" if math.isnan(line["error"]) else show(line["error"]),
                 f"{line['rank']:g}",
                 reasons.get(name, ""),
             ]
         )
     header = ["table", "rows", "features", OURS, ":best other", "its score"]
-    header += ["behind by", f"rank of {OURS}", ":why"]
+    header += ["behind by", "±", f"rank of {OURS}", ":why"]
     told = f"## Tables where {OURS} is not first\n\n"
     total = len(half.scores)
-    told += f"{len(lines)} of {total} tables; accuracy in per cent, or R².\n\n"
+    told += (
+        f"{len(lines)} of {total} tables; accuracy in per cent, or R². ±: the standard "
+        "error of the difference over the folds that both finished. The other is the "
+        "best of many by the same folds: a gap of one such error says little.\n\n"
+    )
     return told + (markdown(header, lines) if lines else "")
 
 

@@ -216,5 +216,15 @@ def behind(half):
         gap = others[best] - row[OURS] if pd.notna(row[OURS]) else np.inf
         if gap > 0:
             line = {"table": table, "ours": row[OURS], "best": best, "gap": gap}
+            line["error"] = error_of_difference(half.rows, table, best)
             lines.append(line | {"theirs": others[best], "rank": place})
     return sorted(lines, key=lambda line: -line["gap"])
+
+
+def error_of_difference(rows, table, model):
+    """Standard error of (model - ours) over the folds that both finished, or NaN."""
+    fits = rows[(rows["table"] == table) & (rows["status"] == "ok")]
+    wide = fits.pivot(index=["repeat", "fold"], columns="model", values="score")
+    if not {OURS, model} <= set(wide.columns):
+        return np.nan
+    return (wide[model] - wide[OURS]).sem()

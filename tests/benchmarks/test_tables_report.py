@@ -178,6 +178,18 @@ def write(tables, path, rows):
     return str(path)
 
 
+def test_the_error_of_a_difference_is_over_folds_that_both_finished(tables):
+    made = {"a": ("classes", 100, 5, {"cofire": 0.5, "lightgbm": 0.7, "mlp": "slow"})}
+    rows = pd.DataFrame(made_rows(tables, made))
+    theirs = rows["model"] == "lightgbm"
+    rows.loc[theirs & (rows["fold"] == 1), "score"] += 0.1
+    only_theirs = rows[theirs].iloc[:1].assign(fold=2)
+    rows = pd.concat([rows, only_theirs], ignore_index=True)
+    found = tables.summary.error_of_difference(rows, "a", "lightgbm")
+    assert found == pytest.approx(0.05)  # differences 0.2 and 0.3
+    assert math.isnan(tables.summary.error_of_difference(rows, "a", "mlp"))
+
+
 def test_a_report_of_a_made_file(tables, tmp_path):
     rows = made_rows(tables, SCORES)
     rows += made_rows(
@@ -192,8 +204,8 @@ def test_a_report_of_a_made_file(tables, tmp_path):
     titles = [line for line in page.splitlines() if line.startswith("## ")]
     assert titles[0] == "## Tables where cofire is not first"
     lost = page.split("## Goals")[0]
-    assert "| hard | 100 | 5 | 60.5 | LightGBM | 70.5 | 10.0 | 2 |" in lost
-    assert "| slope | 100 | 5 | 0.505 | LightGBM | 0.555 | 0.050 | 2 |" in lost
+    assert "| hard | 100 | 5 | 60.5 | LightGBM | 70.5 | 10.0 | 0.0 | 2 |" in lost
+    assert "| slope | 100 | 5 | 0.505 | LightGBM | 0.555 | 0.050 | 0.000 | 2 |" in lost
     assert "| easy |" not in lost and "| wide |" not in lost
     assert lost.index("| hard |") < lost.index("| slope |")
     # ranks of classes: cofire 1, 2, 1; LightGBM 2, 1, 3 (too slow: last)
