@@ -99,8 +99,8 @@ class SparseLayer:
         """Flat index of each connection, ascending: (nnz) int64; not stored."""
         flat = self.rows
         flat *= self.n_in
-        # In parts, and as integers of the same size: NumPy ends the process where it has
-        # no memory for the buffers in which it converts operands.
+        # In parts, and as integers of the same size: NumPy ends the process where it
+        # has no memory for the buffers in which it converts operands.
         for begin in range(0, len(flat), _PART):
             part = flat[begin : begin + _PART]
             part += self.indices[begin : begin + _PART].astype(np.int64)
