@@ -165,8 +165,8 @@ def needs_onnx() -> None:
 def _proto(plain: PlainModel, layers: str, kind: int) -> Any:
     from onnx import helper, numpy_helper
 
-    graph = Graph()
     names = [column.name for column in plain.columns]
+    graph = Graph(taken=frozenset(names))
     if any(column.levels is not None for column in plain.columns):
         _refuse_repeated(names)
         kinds = [DOUBLE if own.levels is None else STRING for own in plain.columns]
