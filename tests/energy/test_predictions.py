@@ -45,10 +45,10 @@ def test_one_call_is_made_however_little_time_there_is(model):
     assert model.rows == 20  # the first call is not measured
 
 
-def test_rows_of_a_frame(model):
+@pytest.mark.parametrize("rows", [pd.DataFrame({"a": range(6)}), [[1.0]] * 6])
+def test_rows_of_a_frame_and_lists(rows, model):
     how = {"seconds": 0.0, "folder": model.fake.folder}
-    frame = pd.DataFrame({"a": range(6)})
-    energy.of_predictions(model, frame, batch_size=2, **how)
+    energy.of_predictions(model, rows, batch_size=2, **how)
     assert model.sizes == {2}
 
 
