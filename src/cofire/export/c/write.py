@@ -99,8 +99,9 @@ def to_c(
         )
     if y is not None and X is None:
         raise ValueError("y is given without X: give the rows that it belongs to.")
-    for own in (path, path.with_suffix(".h")):
-        check_writable(own)
+    beside = path.with_suffix(".h")
+    check_writable(path)
+    check_writable(beside)
     whole = plain_model(model)
     small = simplify(whole)
     small = fold_bytes(small) if small.takes_bytes else small
@@ -110,7 +111,6 @@ def to_c(
     lost = None
     if X is not None:
         lost = loss_of(whole, rounded(small, tables), rows_of(model, X), y)
-    beside = path.with_suffix(".h")
     write_atomically(beside, header(small, types, made).encode("ascii"))
     write_atomically(path, made.text.encode("ascii"))
     return CExport(

@@ -171,9 +171,7 @@ def _proto(plain: PlainModel, layers: str, kind: int) -> Any:
         _refuse_repeated(names)
         kinds = [DOUBLE if own.levels is None else STRING for own in plain.columns]
         given = [
-            helper.make_tensor_value_info(
-                name, DOUBLE if of == DOUBLE else STRING, [None, 1]
-            )
+            helper.make_tensor_value_info(name, of, [None, 1])
             for name, of in zip(names, kinds, strict=True)
         ]
         columns = tensor_per_column(graph, plain, names)
