@@ -11,7 +11,7 @@ model = SparseMLPClassifier(random_state=0).fit(X, y)
 
 # The smallest dense network that is as accurate: no fit can know it by itself.
 dense = energy.smallest_dense(model, X, y, X_val, y_val)
-print(model.receipt_ if dense is None else model.receipt_.beside(dense))
+print(model.receipt_.beside(dense))
 
 print("\n1,000 predictions, row by row")
 print("  this model:", energy.of_predictions(model, X_val, batch_size=1))

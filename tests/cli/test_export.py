@@ -148,3 +148,18 @@ def test_options_of_other_targets_are_refused(name, files):
     for option in foreign:
         text = refused("export", files / "net.cofire", "--to", name, f"--{option}", "x")
         assert f"--{option} is not for --to {name}" in text
+
+
+@pytest.mark.parametrize(
+    ("to", "stem", "written"),
+    [
+        ("c", "my net-2", "my_net_2.c"),
+        ("torch", "class", "model_class.py"),
+        ("onnx", "my net-2", "my net-2.onnx"),
+    ],
+)
+def test_any_model_file_has_a_name_to_export_to(files, to, stem, written):
+    model = Path(f"{stem}.cofire")
+    model.write_bytes((files / "net.cofire").read_bytes())
+    done("export", model, "--to", to)
+    assert Path(written).exists()

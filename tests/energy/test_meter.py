@@ -164,7 +164,7 @@ def test_an_environment_that_makes_no_sense(text, tmp_path, monkeypatch):
         energy.measure(folder=tmp_path)
 
 
-@pytest.mark.parametrize("watts", [0, -1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("watts", [0, -1.0, float("nan"), float("inf"), "7"])
 def test_watts_that_make_no_sense(watts, tmp_path):
     with pytest.raises(ValueError, match="watts_per_core=.*greater than 0"):
         energy.measure(folder=tmp_path, watts_per_core=watts)

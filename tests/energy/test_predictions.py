@@ -1,10 +1,12 @@
 """The energy of 1,000 predictions, of any model with `predict`."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from cofire import energy
+from cofire import SparseMLPClassifier, energy
 from helpers.fake_rapl import FakeRapl
 
 
@@ -45,10 +47,10 @@ def test_one_call_is_made_however_little_time_there_is(model):
     assert model.rows == 20  # the first call is not measured
 
 
-def test_rows_of_a_frame(model):
+@pytest.mark.parametrize("rows", [pd.DataFrame({"a": range(6)}), [[1.0]] * 6])
+def test_rows_of_a_frame_and_lists(rows, model):
     how = {"seconds": 0.0, "folder": model.fake.folder}
-    frame = pd.DataFrame({"a": range(6)})
-    energy.of_predictions(model, frame, batch_size=2, **how)
+    energy.of_predictions(model, rows, batch_size=2, **how)
     assert model.sizes == {2}
 
 
@@ -61,3 +63,18 @@ def test_a_batch_that_does_not_fit(batch_size, model):
 def test_no_rows(model):
     with pytest.raises(ValueError, match="X has no rows"):
         energy.of_predictions(model, np.zeros((0, 3)))
+
+
+def test_a_receipt_takes_what_was_measured(tmp_path):
+    fake = FakeRapl(tmp_path / "p").add("intel-rapl:0", "package-0")
+    X = np.eye(8)
+    fitted = SparseMLPClassifier((5,), max_iter=1, random_state=0).fit(X, [0, 1] * 4)
+    how = {"seconds": 0.0, "folder": fake.folder}
+    paid = fitted.receipt_.with_predictions(
+        energy.of_predictions(Counting(fake), X, **how)
+    )
+    called = "1,000 predictions, with all that a call does: "
+    assert f"{called}2 J, measured by RAPL: package-0" in str(paid)
+    assert called not in str(fitted.receipt_)
+    plain = json.loads(json.dumps(paid.to_dict()))["called_predictions"]
+    assert (plain["joules"], plain["source"]) == (2.0, "rapl")

@@ -268,3 +268,26 @@ def test_names_of_constants_differ(tmp_path):
     assert (
         "MODEL_LEVEL_LEVEL_A_A = 0," in text and "MODEL_LEVEL_LEVEL_A_A_2 = 1" in text
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("my-net.v2.c", "my_net_v2"), ("2026.c", "model_2026")]
+)
+def test_a_file_whose_name_is_not_one_of_c(file, name, tmp_path):
+    own = case("digits")
+    program = CModel(to_c(own.model, tmp_path / file), 10, name)
+    labels = program.one(rows_of(own.model, own.X), ctypes.c_int)
+    np.testing.assert_array_equal(labels, own.model.predict(own.X))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("digits", "NAN is a missing value"),
+        ("not standardised", "a finite number: the model was trained with"),
+        ("bytes", "a byte, since the model was trained on bytes"),
+    ],
+)
+def test_the_header_says_what_a_feature_may_be(name, words, tmp_path):
+    done = to_c(case(name).model, tmp_path / "model.c")
+    assert words in " ".join(done.header.read_text().replace(" * ", "").split())

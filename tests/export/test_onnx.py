@@ -93,6 +93,15 @@ def test_a_column_may_be_called_like_an_output():
     np.testing.assert_array_equal(found["label_"], model.predict(X))
 
 
+def test_a_column_may_be_called_like_a_value_inside():
+    X, y = table()
+    model = SparseMLPClassifier((30,), max_iter=5, n_networks=1, random_state=0)
+    plain = [node.output[0] for node in to_onnx(model.fit(X, y)).proto.graph.node]
+    X = X.rename(columns={"shape": plain[0], "age": plain[3]})
+    found = outputs(to_onnx(model.fit(X, y)).proto, X)
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+
+
 def test_a_model_of_cofire_train_takes_the_columns_of_its_file(tmp_path):
     X, y = table()
     preprocessing = Preprocessing.fit(Table(X, None), missing="mean")

@@ -22,6 +22,9 @@ def test_outputs_stay_the_same(name):
     for network in small.networks:
         network.check()
         for layer, after in zip(network.layers, network.layers[1:], strict=False):
+            if name == "constant":  # one neuron is left, since no layer is empty
+                assert layer.nnz == after.nnz == 0 and layer.n_out == 1
+                continue
             assert len(np.unique(after.indices)) == layer.n_out  # all are read
             assert (np.diff(layer.indptr) > 0).all()  # none is constant
     expected = plain.evaluate(rows)

@@ -56,7 +56,8 @@ def evaluated(path, rows):
 def inputs(of, about, rows):
     own = {name[7:]: values for name, values in of.items() if name[:7] == "inputs."}
     rows = np.clip(rows, own["least"], own["most"])
-    known = (own["n_levels"] == 0) | ((rows >= 0) & (rows < own["n_levels"]))
+    whole = (rows >= 0) & (rows < own["n_levels"]) & (rows == np.floor(rows))
+    known = (own["n_levels"] == 0) | whole
     rows = np.where(known | np.isnan(rows), rows, own["other"])
     rows = np.where(np.isnan(rows), own["fill"], rows)
     values, kind = rows[:, own["column"]], own["kind"]

@@ -93,6 +93,8 @@ def _categories() -> Case:
     X, y = table()
     X.loc[X.index[700:710], "colour"] = "never seen"
     X.loc[X.index[710:720], "shape"] = None  # never missing in fit
+    X.loc[X.index[720:730], "colour"] = "(missing)"  # a text like any other
+    X.loc[X.index[730:740], "colour"] = "(rare)"
     return _split(_classifier(), X, y, 700)
 
 
@@ -100,7 +102,16 @@ def _many_levels() -> Case:
     X, y = table(1500)
     rng = np.random.default_rng(1)
     X["town"] = [f"t{i}" for i in rng.integers(0, 400, len(X))]  # sparse rows, rare
+    X.loc[::50, "town"] = None
+    X.loc[X.index[1200:1220], "town"] = "(missing)"
     return _split(_classifier(), X, y, 1200)
+
+
+def _constant() -> Case:
+    """All columns are constant: no connection matters."""
+    return _split(
+        _classifier(), np.r_[np.ones((80, 3)), np.eye(3)], np.arange(83) % 2, 80
+    )
 
 
 def _labels() -> Case:
@@ -131,6 +142,7 @@ CASES = {
     "large offset": _large_offset,
     "categories": _categories,
     "many levels": _many_levels,
+    "constant": _constant,
     "labels": _labels,
     "one number": _numbers,
     "two numbers": lambda: _numbers(2),

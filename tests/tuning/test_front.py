@@ -126,6 +126,12 @@ def test_rows_of_finalists_are_of_later_repeats_only():
     assert second["score"] == pytest.approx(0.6) and second["fits"] == 2
 
 
+def test_a_default_that_diverges_in_all_repeats_is_an_error():
+    trials = {(0, 0): trial(0.8, 0.6), (0, 1): Trial({}, []), (0, 2): Trial({}, [])}
+    with pytest.raises(ValueError, match="estimator: its training diverges on these"):
+        default_of(rows_of(trials))
+
+
 def test_a_finalist_that_diverged_once_is_not_the_smallest():
     trials = {(0, r): trial(0.8, 0.6) for r in range(3)} | {
         (1, 0): trial(0.8, 0.6),

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from cofire import SparseMLPClassifier, SparseMLPRegressor
 from cofire.methods import METHODS
+from cofire.topology.density import connections_per_layer
 from cofire.tuning.space import Space, _rounded
 
 NUMBERS = ("epsilon", "learning_rate_init", "alpha", "input_dropout")
@@ -85,8 +86,11 @@ def test_at_most_so_many_connections_are_allowed(most, epsilon, width):
     settings = {"epsilon": epsilon, "hidden_layer_sizes": [width, width]}
     own = space().within(settings, most, [30, 200, 200, 2])
     layers = np.array([30, width, width, 2])
-    allowed = own["epsilon"] * (layers[:-1] + layers[1:]).sum()
-    assert allowed <= most * (1 + 1e-9) and own["epsilon"] <= epsilon
+    ends = layers[:-1] + layers[1:]
+    few = own["epsilon"] * ends.min() < 1.01  # one connection per layer there must be
+    assert few or own["epsilon"] * ends.sum() <= most * (1 + 1e-9)
+    assert own["epsilon"] <= epsilon
+    assert 0 not in connections_per_layer(layers, own["epsilon"])
     assert space().within(settings, None, [30, 200, 200, 2]) == settings
 
 

@@ -1,5 +1,6 @@
 """cofire.tune: never worse than the default, repeatable, resumed from the store."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -238,6 +239,7 @@ def test_trials_are_stopped_by_the_curves_of_others(tmp_path, monkeypatch):
         ({"timeout": -1}, "timeout: expected a number, 0 or more, got -1"),
         ({"within": None}, "within: expected a number, 0 or more, got None"),
         ({"max_connections": 0}, "max_connections: expected a whole number, 1 or"),
+        ({"max_connections": 1}, "`max_connections=1`: no trial has so few conn"),
         ({"prefer": "small"}, 'prefer: expected "best" or "smallest", got \'small\''),
         ({"random_state": None}, "random_state: expected a whole number, 0 to"),
         ({"y": y[:7]}, r"X: expected rows .* \(150, 4\) and 7"),
@@ -265,8 +267,9 @@ def test_other_estimators_are_refused_with_what_to_do():
 
 def test_a_file_is_no_store(tmp_path):
     (tmp_path / "a").write_text("")
-    with pytest.raises(ValueError, match="store: expected a folder, got the file"):
-        search(tmp_path / "a")
+    for file in (tmp_path / "a", os.devnull):
+        with pytest.raises(ValueError, match="store: expected a folder, got the file"):
+            search(file)
 
 
 def test_without_optuna_it_says_what_to_install(monkeypatch):

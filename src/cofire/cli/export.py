@@ -61,7 +61,7 @@ def export(
         known = target_of(to)
         given = {"name": name, "tables": tables, "features": features, "layers": layers}
         options: dict[str, Any] = _options(to, known, given)
-        path = out or Path(model.stem + known.suffix)
+        path = out or Path(known.file_name(model.stem))
         check_out(path)
         if data is not None:
             reading = Reading(

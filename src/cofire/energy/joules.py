@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 from typing import Any
 
 RAPL, ESTIMATE = "rapl", "estimate"
@@ -127,7 +128,7 @@ def watts_per_core() -> float:
 
 def checked_watts(watts: float) -> float:
     """Return it; a ValueError if no core can draw that."""
-    if not 0 < watts < math.inf:
+    if not isinstance(watts, Real) or not 0 < watts < math.inf:
         raise ValueError(
             f"watts_per_core={watts!r}: expected a number of watts greater than 0, "
             f"such as {WATTS_PER_CORE:g}."

@@ -34,7 +34,7 @@ def of_predictions(
     >>> alone.joules > together.joules > 0
     True
     """
-    n_rows = X.shape[0]
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if n_rows == 0:
         raise ValueError("X has no rows: give some rows to predict.")
     if batch_size is not None and not 1 <= batch_size <= n_rows:

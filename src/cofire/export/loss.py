@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from cofire.export.plain import Classes, Numbers, PlainModel
+from cofire.export.plain import Numbers, PlainModel
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,15 @@ class Loss:
         return text
 
 
-def loss_of(before: PlainModel, after: PlainModel, rows: Any, y: Any = None) -> Loss:
+def loss_of(
+    before: PlainModel, after: PlainModel, rows: np.ndarray, y: Any = None
+) -> Loss:
     """Compare the predictions of two models; y: the targets of the rows, if known."""
+    if rows.ndim != 2 or rows.shape[1] != len(before.columns) or not len(rows):
+        raise ValueError(
+            f"X: expected one row or more of {len(before.columns)} columns, those that "
+            f"the model takes, got {' x '.join(map(str, rows.shape))}."
+        )
     first, second = before.evaluate(rows), after.evaluate(rows)
     n_other, unit = None, np.ones(1)
     if isinstance(before.target, Numbers):
@@ -57,7 +64,5 @@ def _score(model: PlainModel, outputs: np.ndarray, y: Any) -> float:
     from sklearn.metrics import accuracy_score, r2_score
 
     predicted = model.predictions(outputs)
-    if isinstance(model.target, Classes):
-        y = np.asarray(y).astype(model.target.labels.dtype)
     score = r2_score if isinstance(model.target, Numbers) else accuracy_score
     return float(score(y, predicted))

@@ -31,9 +31,18 @@ class Column:
     """What takes the place of a missing value (NaN), if anything does."""
     other: int = -1
     """The level of a category that has none of its own; -1: it is in none."""
+    n_stand_ins: int = 0
+    """How many of the last levels stand for rare texts, or for missing ones: what a row
+    says is never one of their names."""
     least: float = -np.inf
     most: float = np.inf
     """Where numbers are cut off before anything else is done with them."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The levels that are texts of rows."""
+        levels = self.levels or ()
+        return levels[: len(levels) - self.n_stand_ins]
 
 
 class Kind(IntEnum):
@@ -117,6 +126,12 @@ class PlainModel:
         default=None, kw_only=True
     )
     """What the layer of an index makes of its inputs first, if anything."""
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether numbers may be missing (NaN)."""
+        filled = any(own.fill is not None for own in self.columns)
+        return not self.takes_bytes and (self.inputs.bent or filled)
 
     @property
     def n_outputs(self) -> int:

@@ -55,9 +55,11 @@ def rows_of(model: Any, X: Any) -> np.ndarray:
     if state.preprocessing is not None:
         steps = Preprocessing.from_dict(state.preprocessing).steps
         if isinstance(steps, Columns):
+            X = _in_order(X, [own.name for own in steps.columns])
             return np.column_stack([_values(X, own) for own in steps.columns])
     else:
-        X = _in_order(estimator, X)
+        names = getattr(estimator, "feature_names_in_", None)
+        X = X if names is None or not is_frame(X) else _in_order(X, list(names))
         if state.encoder is not None and state.encoder.categories:
             return _level_rows(X, state.encoder)
     if is_frame(X):
@@ -83,18 +85,20 @@ def _estimator(model: Any) -> BaseSparseMLP:
     )
 
 
-def _in_order(estimator: BaseSparseMLP, X: Any) -> Any:
-    """Return the columns of a frame that fit saw, in its order."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if names is None or not is_frame(X):
-        return X
+def _in_order(X: Any, names: list[str]) -> Any:
+    """Return the columns of a frame that the model takes, in its order."""
+    if not is_frame(X):
+        raise TypeError(
+            f"X: expected a DataFrame with the columns {listed(names)}, as in the file "
+            f"that the model was trained on, got {type(X).__name__}."
+        )
     absent = [name for name in names if name not in X.columns]
     if absent:
         raise ValueError(
             f"X: columns that the model needs are missing: {listed(absent)}. There are "
             f"{listed(list(X.columns))}. Add or rename them."
         )
-    return X[list(names)]
+    return X[names]
 
 
 def _no_dates(name: str) -> ValueError:
@@ -135,6 +139,7 @@ def _of_encoder(
         columns[levels.column] = Column(
             names[levels.column],
             (*levels.levels, *more),
+            n_stand_ins=len(more),
             fill=levels.n_inputs - 1 if levels.missing else None,
             other=len(levels.levels) if levels.rare else -1,
         )

@@ -17,10 +17,14 @@ from cofire.export.plain import Inputs, Kind, PlainModel, activated
 
 
 def simplify(model: PlainModel) -> PlainModel:
-    """Return a model of the same outputs without what they do not depend on."""
+    """Return a model of the same outputs without what they do not depend on.
+
+    No scale of it is 0 where one divides by it.
+    """
     of = model.inputs
     measured = np.isin(of.kind, (Kind.NUMBER, Kind.PIECE))
     always_zero = measured & (of.scale == 0)
+    of = replace(of, scale=np.where(always_zero, 1.0, of.scale))  # nothing reads them
     networks = [_simplified(own, always_zero) for own in model.networks]
     first = [own.layers[0] for own in networks]
     used = _some(np.unique(np.concatenate([layer.indices for layer in first])))
@@ -32,13 +36,13 @@ def simplify(model: PlainModel) -> PlainModel:
 
 
 def fold_bytes(model: PlainModel) -> PlainModel:
-    """Let networks take bytes as they are: the first layers standardise them.
+    """Let simplified networks take bytes: the first layers standardise them.
 
     Bytes are not bent, so that (byte - centre) / scale is a part of the weighted sum.
     """
     assert model.takes_bytes and not model.inputs.bent
     of, n = model.inputs, len(model.inputs)
-    factor = 1 / np.where(of.scale == 0, 1.0, of.scale)
+    factor = 1 / of.scale
     networks = []
     for own in model.networks:
         first = own.layers[0]

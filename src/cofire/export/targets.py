@@ -6,6 +6,7 @@ from os import PathLike
 from typing import Any
 
 from cofire.errors import unknown_name
+from cofire.export.c.words import as_name
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,16 @@ class Target:
     """Module and name: imported when it is asked for."""
     options: tuple[str, ...] = ()
     """Its other arguments."""
+    is_code: bool = False
+    """Whether the file's name is one of the language too."""
+
+    def file_name(self, stem: str) -> str:
+        """Return how the file is called if the user does not say.
+
+        >>> TARGETS["torch"].file_name("my-net"), TARGETS["onnx"].file_name("my-net")
+        ('my_net.py', 'my-net.onnx')
+        """
+        return (as_name(stem) if self.is_code else stem) + self.suffix
 
     def write(self, model: Any, path: str | PathLike[str], **options: Any) -> Any:
         """Write a model to a file."""
@@ -29,9 +40,14 @@ class Target:
 
 
 TARGETS = {
-    "c": Target(".c", "cofire.export.c.write.to_c", ("name", "tables", "features")),
+    "c": Target(
+        ".c",
+        "cofire.export.c.write.to_c",
+        ("name", "tables", "features"),
+        is_code=True,
+    ),
     "onnx": Target(".onnx", "cofire.export.onnx.model.to_onnx", ("layers", "features")),
-    "torch": Target(".py", "cofire.export.torch.model.write_torch"),
+    "torch": Target(".py", "cofire.export.torch.model.write_torch", is_code=True),
 }
 """By name."""
 

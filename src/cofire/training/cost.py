@@ -56,6 +56,9 @@ class Receipt:
     dense_prediction_energy: Energy | None = None
     same_accuracy: DenseNetwork | None = None
     """The dense network that `beside` was told of."""
+    called_predictions: Energy | None = None
+    """Of 1,000 predictions with all that a call does, if `with_predictions` was told.
+    """
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a plain dict, for JSON."""
@@ -65,12 +68,20 @@ class Receipt:
             for name, value in values.items()
         }
 
-    def beside(self, dense: DenseNetwork) -> "Receipt":
-        """The same, beside a dense network of the same accuracy.
+    def beside(self, dense: DenseNetwork | None) -> "Receipt":
+        """The same, beside a dense network of the same accuracy; None: there is none.
 
         `cofire.energy.smallest_dense` finds it: no fit can know it by itself.
         """
         return replace(self, same_accuracy=dense)
+
+    def with_predictions(self, energy: Energy) -> "Receipt":
+        """The same, with the energy of 1,000 predictions as they are called.
+
+        `cofire.energy.of_predictions` measures it: no fit can, since it predicts
+        nothing.
+        """
+        return replace(self, called_predictions=energy)
 
     def __str__(self) -> str:
         seconds = (
@@ -106,6 +117,9 @@ class Receipt:
             ("  of its dense twin", self.dense_prediction_energy),
         ]
         lines = [f"{name}: {energy.basis}" for name, energy in named if energy]
+        if self.called_predictions is not None:
+            called = "1,000 predictions, with all that a call does"
+            lines.append(f"{called}: {self.called_predictions}")
         beside = self.same_accuracy
         return lines if beside is None else [*lines, str(beside)]
 

@@ -68,7 +68,13 @@ def front_of(rows: Iterable[Row]) -> list[Row]:
 
 def default_of(rows: Sequence[Row]) -> Row:
     """Return the estimator as it was given: the first trial, with all networks."""
-    return [row for row in rows if row["trial"] == 0][-1]
+    own = [row for row in rows if row["trial"] == 0]
+    if not own:
+        raise ValueError(
+            "estimator: its training diverges on these rows, and there is nothing to "
+            "compare with. Lower learning_rate_init, or leave it at None."
+        )
+    return own[-1]
 
 
 def best_of(rows: Sequence[Row], max_connections: int | None = None) -> Row:

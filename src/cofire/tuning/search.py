@@ -265,7 +265,7 @@ def _opened(folder: str | PathLike[str] | None) -> Iterator[Store | None]:
     if folder is None:
         yield None
         return
-    if Path(folder).is_file():
+    if Path(folder).exists() and not Path(folder).is_dir():
         raise ValueError(f"store: expected a folder, got the file {folder}.")
     with Store(Path(folder, "runs.sqlite")) as store:
         yield store

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
+from itertools import pairwise
 from typing import Any
 
 from cofire.estimators import SparseMLPRegressor
@@ -130,16 +131,17 @@ class Space:
     def within(self, settings: Settings, most: int | None, sizes: Sequence[int]) -> Any:
         """Return settings with an epsilon that allows at most `most` connections.
 
-        most: of one network; sizes: of the layers of the estimator's network, the
-        inputs first.
+        But for one per layer, which there always are. most: of one network; sizes: of
+        the layers of the estimator's network, the inputs first.
         """
         if most is None or "epsilon" not in settings:
             return settings
         hidden = settings.get("hidden_layer_sizes", self.widths)
         layers = [sizes[0], *hidden, sizes[-1]]
-        ends = sum(a + b for a, b in zip(layers, layers[1:], strict=False))
-        epsilon = min(settings["epsilon"], most / ends)
-        return settings | {"epsilon": _rounded(epsilon, ROUND_FLOOR)}
+        ends = [a + b for a, b in pairwise(layers)]
+        epsilon = _rounded(min(settings["epsilon"], most / sum(ends)), ROUND_FLOOR)
+        least = _rounded(1 / min(ends), ROUND_CEILING)
+        return settings | {"epsilon": max(epsilon, least)}
 
 
 def _widths(estimator: Any) -> tuple[int, ...]:

@@ -34,7 +34,7 @@ def feature_type(model: PlainModel) -> str:
     error = np.select([of.kind == Kind.NUMBER, of.kind == Kind.PIECE], [number, piece])
     layers = [own.layers[0] for own in model.networks]
     moved = [
-        np.sqrt(np.bincount(own.rows, (own.weights * error[own.indices]) ** 2))
+        np.sqrt(np.bincount(own.rows, (own.weights * error[own.indices]) ** 2, 1))
         for own in layers
     ]
     return "double" if max(map(np.max, moved)) > FLOAT_ERROR else "float"
@@ -255,7 +255,7 @@ class _Writer:
 
     def _or_blank(self, group: str, which: np.ndarray, value: str) -> str:
         """Return the input, and what a missing number becomes, if it may be missing."""
-        if self._never_missing:
+        if not self.model.takes_missing:
             return value
         fill = [np.nan if own.fill is None else own.fill for own in self.model.columns]
         blanks = self.model.encode(np.array([fill]))[0, which]
@@ -264,11 +264,6 @@ class _Writer:
             self._table("float", f"{group}_blank", blanks)
             blank = f"{group}_blank[i]"
         return f"is_missing(value)\n            ? {blank}\n            : {value}"
-
-    @property
-    def _never_missing(self) -> bool:
-        filled = any(own.fill is not None for own in self.model.columns)
-        return self.model.takes_bytes or not (self.of.bent or filled)
 
     def _column(self, group: str, which: np.ndarray) -> str:
         """Return the feature of input i, and write its table unless it is plain."""

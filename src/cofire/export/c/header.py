@@ -40,7 +40,7 @@ def _about(model: PlainModel, types: Types, made: Source) -> str:
 
 def _features(model: PlainModel, types: Types, taken: set[str]) -> str:
     upper, columns = types.name.upper(), model.columns
-    text = comment(f"A feature as it was measured; {_kind(types.feature)}")
+    text = comment(f"A feature as it was measured; {_kind(model, types.feature)}")
     text += f"typedef {types.feature} {types.name}_feature;\n\n"
     text += f"#define {upper}_FEATURES {len(columns)}\n"
     if any(own.name != f"x{j}" for j, own in enumerate(columns)):
@@ -51,10 +51,12 @@ def _features(model: PlainModel, types: Types, taken: set[str]) -> str:
     return text
 
 
-def _kind(feature: str) -> str:
-    if feature == "unsigned char":
+def _kind(model: PlainModel, feature: str) -> str:
+    if model.takes_bytes:
         return "a byte, since the model was trained on bytes."
     exact = "" if feature == "float" else ", in double, which this model needs"
+    if not model.takes_missing:
+        return f"a finite number{exact}: the model was trained with standardize=False."
     return f"scaling is part of the model{exact}. NAN is a missing value."
 
 

@@ -3,6 +3,7 @@
 import re
 import textwrap
 from collections.abc import Iterable
+from keyword import iskeyword
 
 import numpy as np
 
@@ -21,13 +22,28 @@ _KEYWORDS = frozenset(
 
 def check_name(name: str) -> str:
     """Return a name if it can begin all names of a C file, else a ValueError."""
-    right = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", name, re.ASCII)
-    if right and name.lower() not in _KEYWORDS and name != "main":
+    if _is_name(name):
         return name
     raise ValueError(
         f"name={name!r} cannot begin the names of a C file: give letters, digits and "
         "_, a letter first, at most 40, and not a word of C."
     )
+
+
+def as_name(text: str) -> str:
+    """Return a name of C, and of Python, that is as much like a text as it can be.
+
+    >>> as_name("net"), as_name("my-net v2"), as_name("2026"), as_name("while")
+    ('net', 'my_net_v2', 'model_2026', 'model_while')
+    """
+    word = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_")[:34]
+    right = _is_name(word) and not iskeyword(word)
+    return word if right else f"model_{word}".rstrip("_")
+
+
+def _is_name(text: str) -> bool:
+    right = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", text, re.ASCII)
+    return bool(right) and text.lower() not in _KEYWORDS and text != "main"
 
 
 def identifiers(prefix: str, names: Iterable[str], taken: set[str]) -> list[str]:

@@ -13,7 +13,7 @@ from cofire.export.c.encoding import feature_type
 from cofire.export.c.header import header
 from cofire.export.c.source import Types, source
 from cofire.export.c.tables import TABLES, rounded
-from cofire.export.c.words import check_name
+from cofire.export.c.words import as_name, check_name
 from cofire.export.loss import Loss, loss_of
 from cofire.export.plain import Numbers, PlainModel
 from cofire.export.reading import plain_model, rows_of
@@ -68,12 +68,12 @@ def to_c(
     It takes features as they were measured, allocates nothing and needs math.h alone.
     Neurons that change nothing are left out.
 
-    name: how all names in it begin; None: as the file is called. tables: weights in
-    "float", "int16" or "int8", with a scale per neuron. features: "float" or "double";
-    None: float, unless rounding features to it could show in the probabilities (they
-    are bytes for a model that was trained on bytes). X, y: rows, and maybe their
-    targets, on which to measure what is lost; what `predict` takes, or for a model that
-    `cofire train` wrote, the columns of such a file.
+    name: how all names in it begin; None: as the file is called, made a name of C.
+    tables: weights in "float", "int16" or "int8", with a scale per neuron. features:
+    "float" or "double"; None: float, unless rounding features to it could show in the
+    probabilities (they are bytes for a model that was trained on bytes). X, y: rows,
+    and maybe their targets, on which to measure what is lost; what `predict` takes, or
+    for a model that `cofire train` wrote, the columns of such a file.
 
     >>> import tempfile
     >>> from sklearn.datasets import load_breast_cancer
@@ -99,18 +99,18 @@ def to_c(
         )
     if y is not None and X is None:
         raise ValueError("y is given without X: give the rows that it belongs to.")
-    for own in (path, path.with_suffix(".h")):
-        check_writable(own)
+    beside = path.with_suffix(".h")
+    check_writable(path)
+    check_writable(beside)
     whole = plain_model(model)
     small = simplify(whole)
     small = fold_bytes(small) if small.takes_bytes else small
-    name = check_name(path.stem if name is None else name)
+    name = as_name(path.stem) if name is None else check_name(name)
     types = _types(small, path.stem, name, features)
     made = source(small, types, tables)
     lost = None
     if X is not None:
         lost = loss_of(whole, rounded(small, tables), rows_of(model, X), y)
-    beside = path.with_suffix(".h")
     write_atomically(beside, header(small, types, made).encode("ascii"))
     write_atomically(path, made.text.encode("ascii"))
     return CExport(

@@ -28,6 +28,8 @@ class Graph:
 
     nodes: list[Node] = field(default_factory=list)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
+    taken: frozenset[str] = frozenset()
+    """Names that values from outside have."""
     _known: dict[Any, str] = field(default_factory=dict)
 
     def add(
@@ -53,4 +55,7 @@ class Graph:
         return self._known[key]
 
     def _new_name(self) -> str:
-        return f"cofire/{len(self.nodes) + len(self.constants)}"
+        name = f"cofire/{len(self.nodes) + len(self.constants)}"
+        while name in self.taken:
+            name += "_"
+        return name

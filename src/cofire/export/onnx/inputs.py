@@ -100,11 +100,7 @@ def _prepared(graph: Graph, x: str, columns: tuple[Column, ...], kind: int) -> s
 
 def _codes(graph: Graph, column: Column, name: str) -> str:
     """Turn text into the numbers of levels; an empty text is a missing value."""
-    assert column.levels is not None
-    known: dict[str, int] = {}
-    for i, text in enumerate(column.levels):
-        if i != column.other:  # whose name is not a text that a row can have
-            known.setdefault(text, i)
+    known = {text: i for i, text in enumerate(column.texts)}
     known.setdefault("", -1 if column.fill is None else int(column.fill))
     return graph.add(
         "LabelEncoder",
@@ -132,7 +128,6 @@ def _measured(
     kind = np.float32 if bytes_ else np.float64
     is_piece = inputs.kind[which] == Kind.PIECE
     centre, scale = inputs.centre[which], inputs.scale[which]
-    scale = np.where(scale == 0, np.inf, scale)  # the input is always 0
     x = _taken(graph, columns.numbers, columns.place[inputs.column[which]])
     low = np.where(is_piece, inputs.low[which], centre)
     width = np.where(is_piece, inputs.width[which], scale)

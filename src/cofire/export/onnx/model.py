@@ -165,15 +165,13 @@ def needs_onnx() -> None:
 def _proto(plain: PlainModel, layers: str, kind: int) -> Any:
     from onnx import helper, numpy_helper
 
-    graph = Graph()
     names = [column.name for column in plain.columns]
+    graph = Graph(taken=frozenset(names))
     if any(column.levels is not None for column in plain.columns):
         _refuse_repeated(names)
         kinds = [DOUBLE if own.levels is None else STRING for own in plain.columns]
         given = [
-            helper.make_tensor_value_info(
-                name, DOUBLE if of == DOUBLE else STRING, [None, 1]
-            )
+            helper.make_tensor_value_info(name, of, [None, 1])
             for name, of in zip(names, kinds, strict=True)
         ]
         columns = tensor_per_column(graph, plain, names)

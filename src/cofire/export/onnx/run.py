@@ -48,6 +48,8 @@ def _column(column: Column, values: np.ndarray) -> np.ndarray:
     unknown = "?"
     while unknown in column.levels:
         unknown += "?"
-    by_code = dict(enumerate(column.levels))
+    by_code = dict(enumerate(column.texts))
+    if column.fill is not None:
+        by_code.setdefault(int(column.fill), "")
     texts = ["" if np.isnan(v) else by_code.get(int(v), unknown) for v in values]
     return np.array(texts, dtype=object)

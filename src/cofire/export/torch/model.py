@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from importlib import import_module
+from keyword import iskeyword
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,7 @@ def write_torch(
     from safetensors.numpy import save
 
     path = Path(path)
-    if path.suffix != ".py" or not path.stem.isidentifier():
+    if path.suffix != ".py" or not path.stem.isidentifier() or iskeyword(path.stem):
         raise ValueError(
             f"{str(path)!r}: expected a name that Python can import, such as net.py."
         )

@@ -77,7 +77,8 @@ class Inputs(torch.nn.Module):
         of: Any = self
         rows = rows.to(of.centre.dtype)  # float64: columns may have large offsets
         rows = torch.minimum(torch.maximum(rows, of.least), of.most)
-        known = (of.n_levels == 0) | ((rows >= 0) & (rows < of.n_levels))
+        whole = (rows >= 0) & (rows < of.n_levels) & (rows == rows.floor())
+        known = (of.n_levels == 0) | whole
         rows = torch.where(known | rows.isnan(), rows, of.other)
         rows = torch.where(rows.isnan(), of.fill, rows)
         values = rows[:, of.column]
