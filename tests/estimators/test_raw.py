@@ -175,6 +175,22 @@ def test_without_standardize_gaps_and_text_are_refused_with_a_hint(of):
             call(text)
 
 
+def test_the_missing_value_of_pandas_is_one_in_an_array_too():
+    X, y = classes()
+    gap = with_gap(X)
+    marked = gap.astype(object)
+    marked[np.isnan(gap)] = pd.NA
+    model = raw().fit(marked, y)
+    assert same_training(model, raw().fit(gap, y))
+    assert np.array_equal(model.predict_proba(marked), model.predict_proba(gap))
+
+
+def test_a_table_without_columns_is_refused():
+    y = classes()[1]
+    with pytest.raises(ValueError, match=r"0 feature\(s\) .*Give X columns"):
+        raw().fit(pd.DataFrame(index=range(len(y))), y)
+
+
 def test_text_in_an_array_is_refused():
     X, y = classes()
     text = X.astype(object)
@@ -203,7 +219,8 @@ def test_where_dates_are_refused():
         raw().fit(frame, y).predict(dates)
     with pytest.raises(TypeError, match="are taken with standardize=True"):
         small(standardize=False).fit(dates, y)
-    with pytest.raises(TypeError, match="X holds dates or durations: convert them"):
+    message = r"X: column 'b' holds durations: .* \.dt\.total_seconds\(\)"
+    with pytest.raises(TypeError, match=message):
         raw().fit(frame.assign(b=pd.Timedelta("1h")), y)
     with pytest.raises(TypeError, match="X holds dates or durations: convert them"):
         raw().fit(np.full((150, 2), "2020-01-01", "datetime64[D]"), y)

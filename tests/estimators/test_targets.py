@@ -119,6 +119,21 @@ def test_a_constant_target_is_learnt_as_it_is():
     np.testing.assert_allclose(model.predict(X), 3, atol=0.1)
 
 
+def test_an_offset_far_above_the_spread_of_the_target_does_not_hide_it():
+    X, y = numbers()
+    far = small(SparseMLPRegressor, max_iter=60).fit(X, 1e8 + 1e-3 * y)
+    assert far.target_scale_[0] < 0.1
+    plain = small(SparseMLPRegressor, max_iter=60).fit(X, y)
+    assert far.score(X, 1e8 + 1e-3 * y) == pytest.approx(plain.score(X, y), abs=0.01)
+
+
+def test_a_column_of_labels_gets_one_warning():
+    X, y = classes()
+    with pytest.warns(sklearn.exceptions.DataConversionWarning) as caught:
+        small().fit(X, y[:, None])
+    assert len(caught) == 1
+
+
 def test_whole_numbers_are_numbers_to_a_regressor():
     X, y = classes()
     model = small(SparseMLPRegressor).fit(X, y)

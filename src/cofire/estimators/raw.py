@@ -128,6 +128,11 @@ def _frame(X: Any) -> Any:
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
             "required."
         )
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is "
+            "required. Give X columns."
+        )
     return X
 
 
@@ -158,7 +163,14 @@ def _without_text(X: Any) -> Any:
         return array.astype(np.float64)
     if array.dtype == object:
         _refuse_text(array)
+        gaps = np.frompyfunc(_is_na, 1, 1)(array).astype(bool)
+        return np.where(gaps, np.nan, array) if gaps.any() else array
     return array
+
+
+def _is_na(value: Any) -> bool:
+    """Whether it is pandas' mark of a missing value; pandas need not be installed."""
+    return type(value).__name__ == "NAType"
 
 
 def _refuse_text(array: np.ndarray) -> None:
