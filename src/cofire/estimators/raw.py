@@ -92,6 +92,7 @@ def _checked(
     refuse_disguised("X", X, dates=is_frame(X))
     text = encoder is not None and encoder.takes_text
     if text or (is_frame(X) and not is_uniform(X)):
+        _refuse_one_dimension(X)
         with naming(given):
             validate_data(estimator, X, y, reset=reset, skip_check_array=True)
             X = _frame(X)
@@ -110,6 +111,15 @@ def _checked(
         if scipy.sparse.issparse(X):
             check_sparse(X)
     return X, y
+
+
+def _refuse_one_dimension(X: Any) -> None:
+    n = np.ndim(X)
+    if n != 2:
+        raise ValueError(
+            f"Expected 2D array, got {n}D array instead: X must have rows and columns. "
+            "One row of a DataFrame is frame.iloc[[0]]; of a dict, pandas.DataFrame([it])."
+        )
 
 
 def _frame(X: Any) -> Any:
