@@ -207,7 +207,9 @@ def test_one_row_of_a_table_comes_as_a_table():
     frame, y = table()
     model = raw().fit(frame, y)
     for row in (frame.iloc[0], [frame.iloc[0].to_dict()]):
-        with pytest.raises(ValueError, match=r"Expected 2D array, got 1D.*iloc\[\[0\]\]"):
+        with pytest.raises(
+            ValueError, match=r"Expected 2D array, got 1D.*iloc\[\[0\]\]"
+        ):
             model.predict(row)
     assert model.predict(frame.iloc[[0]]) == model.predict(frame)[0]
 

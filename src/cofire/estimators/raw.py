@@ -118,7 +118,7 @@ def _refuse_one_dimension(X: Any) -> None:
     if n != 2:
         raise ValueError(
             f"Expected 2D array, got {n}D array instead: X must have rows and columns. "
-            "One row of a DataFrame is frame.iloc[[0]]; of a dict, pandas.DataFrame([it])."
+            "One row of a DataFrame is frame.iloc[[0]]."
         )
 
 

@@ -96,7 +96,7 @@ class ClassTargets(Targets):
 
     @staticmethod
     def check(y: Any) -> Any:
-        if getattr(y, "dtype", None) == object:
+        if getattr(getattr(y, "dtype", None), "kind", None) == "O":
             kinds = {type(label) for label in np.ravel(y).tolist()}
             if type(None) in kinds:
                 raise ValueError("Input y contains None. Leave these rows out.")

@@ -72,7 +72,9 @@ def squeezed(X: np.ndarray, origin: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """
     some = X[np.linspace(0, len(X) - 1, min(len(X), _SAMPLE)).astype(np.int64)]
     after = scaled(some, origin, unit)
-    found = [_n_values(after[:, j]) < _n_values(some[:, j]) / 2 for j in range(len(unit))]
+    found = [
+        _n_values(after[:, j]) < _n_values(some[:, j]) / 2 for j in range(len(unit))
+    ]
     return np.flatnonzero(found)
 
 
