@@ -102,6 +102,16 @@ def test_a_column_of_numbers_is_predicted_like_a_row_of_them():
     )
 
 
+def test_columns_of_numbers_may_come_in_any_layout():
+    X, y = numbers(n_outputs=2)
+    model = small(SparseMLPRegressor).fit(X, y)
+    frame = pd.DataFrame({"a": y[:, 0], "b": y[:, 1]})
+    for same in (frame, np.asfortranarray(y), np.repeat(y, 2, axis=1)[:, ::2]):
+        fitted = small(SparseMLPRegressor).fit(X, same)
+        assert np.array_equal(fitted.predict(X), model.predict(X))
+        small(SparseMLPRegressor).fit(X, same, X_val=X, y_val=same)
+
+
 def test_the_unit_of_the_target_does_not_matter():
     X, y = numbers()
     plain = small(SparseMLPRegressor).fit(X, y)

@@ -237,7 +237,7 @@ class NumberTargets(Targets):
                 "y.toarray()."
             )
         with naming("y"):
-            y = np.asarray(y, dtype=np.float64)
+            y = np.asarray(y, dtype=np.float64, order="C")  # as the engine needs it
         if np.isnan(y).any():
             raise ValueError("Input y contains NaN. Leave these rows out.")
         if np.abs(y).max() > np.finfo(np.float32).max:
