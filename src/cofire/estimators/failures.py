@@ -62,7 +62,7 @@ def remedy(reason: str, progress: Progress, settings: Settings) -> str:
         )
     return (
         f"The model did not learn: {reason}.{tried}{deep} Try a lower "
-        f"learning_rate_init (it was {rate:.2g}), more connections (epsilon) or wider hidden layers, and "
-        "standardize=True if it is off. If no model learns from these data, X may say "
-        "nothing about y."
+        f"learning_rate_init (it was {rate:.2g}), more connections (epsilon) or wider "
+        "hidden layers, and standardize=True if it is off. If no model learns from "
+        "these data, X may say nothing about y."
     )
