@@ -5,6 +5,7 @@
 
 MASKED and SPARSE are the settings that the paper's figures come from; where the paper
 leaves them open, they are those of its authors' programs. They are not recommendations.
+A regressor has no `label_smoothing`: leave that one out.
 """
 
 from typing import Any

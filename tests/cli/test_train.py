@@ -559,6 +559,46 @@ def test_decimal_commas():
     assert "different words" in said and "--decimal ," in said
 
 
+def test_values_that_hide_the_others_are_noted():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=200), "b": rng.normal(size=200)})
+    frame["kind"] = np.where(frame.a > 0, "high", "low")
+    frame.to_csv("plain.csv", index=False)
+    assert "far from" not in done("train", "plain.csv", *SMALL).stderr
+    frame.loc[3, "a"] = 1e30
+    frame.to_csv("far.csv", index=False)
+    said = done("train", "far.csv", "--test-fraction", 0, *SMALL).stderr
+    assert "note: column 'a': 1e+30 is so far from the other values that most" in said
+    assert "pass --scale none: the default network scales features itself" in said
+    again = done("train", "far.csv", "--scale", "none", "--json")
+    assert "far from" not in again.stderr
+    assert json.loads(again.stdout)["test_score"] > 0.9
+    np.savez("far.npz", X=frame[["a", "b"]], y=frame["kind"].to_numpy(str))
+    said = done("train", "far.npz", "--test-fraction", 0, *SMALL).stderr
+    assert "note: feature 0: 1e+30 is so far from the other values" in said
+
+
+def test_values_beyond_float32_are_refused():
+    frame = fruit().assign(weight=1.0)
+    frame.loc[[2, 5], "length"] = 1e300
+    frame["colour"] = "red"
+    frame.to_csv("large.csv", index=False)
+    said = refused("train", "large.csv", *SMALL)
+    assert "column 'length' has values beyond 3.4e+38, in row 3, 6." in said
+    np.savez("large.npz", X=frame[["length", "weight"]], y=np.arange(200) % 2)
+    assert "X has values beyond 3.4e+38: correct" in refused("train", "large.npz")
+
+
+def test_a_class_that_only_test_rows_have_is_noted():
+    frame = fruit().dropna()
+    frame.to_csv("rows.csv", index=False)
+    frame.assign(kind=frame["kind"].replace("large", "huge")).to_csv("more.csv")
+    how = ("--target", "kind", *SMALL)
+    said = done("train", "rows.csv", "--test", "more.csv", *how).stderr
+    assert "test rows are of a class that no training row has ('huge')" in said
+    assert "no training row has" not in done("train", "rows.csv", *how).stderr
+
+
 def test_columns_that_count_the_rows_are_noted():
     frame = fruit().dropna()
     frame.insert(0, "id", range(1, len(frame) + 1))

@@ -54,6 +54,16 @@ def test_values_that_are_not_finite_in_y(of, value):
         small(of).fit(X, with_value(y, value))
 
 
+@pytest.mark.parametrize("missing", [None, NAN])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_labels_that_are_missing(standardize, missing):
+    X, y = classes()
+    labels = np.array(["a", "b", missing], dtype=object)[y]
+    message = f"^Input y contains {'None' if missing is None else 'NaN'}. Leave these"
+    with pytest.raises(ValueError, match=message):
+        small(standardize=standardize).fit(X, labels)
+
+
 def test_a_target_beyond_float32():
     X, y = numbers()
     with pytest.raises(ValueError, match="Input y contains a value too large"):
@@ -123,8 +133,11 @@ def test_labels_that_are_no_classes():
         small().fit(X, np.full(len(y), 4))
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         small().fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="Unknown label type"):
-        small().fit(X, np.array([1, "a", None], dtype=object)[y])
+    for labels in ([1, "a", 2.5], ["a", 1, 2.5], [1, 2, 2.5]):
+        kinds = ", ".join(sorted({type(label).__name__ for label in labels}))
+        message = f"y: Unknown label type: objects of type {kinds}. Make all of them"
+        with pytest.raises(ValueError, match=message):
+            small().fit(X, np.array(labels, dtype=object)[y])
     with pytest.raises(ValueError, match="y: several columns of more than two classes"):
         small().fit(X, np.stack([y, y], axis=1))
 
@@ -196,7 +209,8 @@ def test_labels_that_only_validation_knows():
 @pytest.mark.parametrize("of", ESTIMATORS)
 def test_too_few_rows_to_hold_out(of):
     X, y = data_for(of)
-    with pytest.raises(ValueError, match="validation_fraction=0.1 of 8 rows: too few"):
+    message = "validation_fraction=0.1 of 8 rows cannot be held out.* Give fit X_val"
+    with pytest.raises(ValueError, match=message):
         small(of, early_stopping=True).fit(X[:8], y[:8])
     with pytest.raises(ValueError, match="validation_fraction=0.999 of 150 rows"):
         small(of, early_stopping=True, validation_fraction=0.999).fit(X, y)

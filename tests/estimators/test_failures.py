@@ -257,6 +257,14 @@ def test_the_recipe_tries_lower_rates_before_it_says_so():
     assert [t.rate_factor for t in model._fitted.trainings] == [pytest.approx(0.09)] * 2
 
 
+def test_many_layers_get_a_remedy_that_helps():
+    X, y = classes()
+    deep = SparseMLPClassifier((20,) * 10, n_networks=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="10 hidden layers.*'sparse_aware'"):
+        deep.fit(X, y)
+    assert deep.set_params(init="sparse_aware").fit(X, y).score(X, y) > 0.9
+
+
 def test_one_network_that_learnt_is_enough(monkeypatch):
     X, y = classes()
     judged = []

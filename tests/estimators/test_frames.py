@@ -103,6 +103,10 @@ def test_what_is_neither_number_nor_category_is_named():
     periods = pd.DataFrame({"month": pd.period_range("2020", periods=2, freq="M")})
     with pytest.raises(TypeError, match="'month' holds Period values"):
         texts(periods, 0)
+    lists = pd.DataFrame({"tags": [None, ["a", "b"]]})
+    message = r"'tags' holds list values, such as \['a', 'b'\]: convert them"
+    with pytest.raises(TypeError, match=message):
+        texts(lists, 0)
 
 
 def test_numbers_that_are_none_are_named():

@@ -175,6 +175,22 @@ def test_without_standardize_gaps_and_text_are_refused_with_a_hint(of):
             call(text)
 
 
+def test_the_missing_value_of_pandas_is_one_in_an_array_too():
+    X, y = classes()
+    gap = with_gap(X)
+    marked = gap.astype(object)
+    marked[np.isnan(gap)] = pd.NA
+    model = raw().fit(marked, y)
+    assert same_training(model, raw().fit(gap, y))
+    assert np.array_equal(model.predict_proba(marked), model.predict_proba(gap))
+
+
+def test_a_table_without_columns_is_refused():
+    y = classes()[1]
+    with pytest.raises(ValueError, match=r"0 feature\(s\) .*Give X columns"):
+        raw().fit(pd.DataFrame(index=range(len(y))), y)
+
+
 def test_text_in_an_array_is_refused():
     X, y = classes()
     text = X.astype(object)
@@ -185,6 +201,17 @@ def test_text_in_an_array_is_refused():
             raw().fit(bad, y)
         with pytest.raises(ValueError, match=message):
             raw().fit(X, y).predict(bad)
+
+
+def test_one_row_of_a_table_comes_as_a_table():
+    frame, y = table()
+    model = raw().fit(frame, y)
+    for row in (frame.iloc[0], [frame.iloc[0].to_dict()]):
+        with pytest.raises(
+            ValueError, match=r"Expected 2D array, got 1D.*iloc\[\[0\]\]"
+        ):
+            model.predict(row)
+    assert model.predict(frame.iloc[[0]]) == model.predict(frame)[0]
 
 
 def test_text_in_a_column_of_numbers_is_refused():
@@ -203,7 +230,8 @@ def test_where_dates_are_refused():
         raw().fit(frame, y).predict(dates)
     with pytest.raises(TypeError, match="are taken with standardize=True"):
         small(standardize=False).fit(dates, y)
-    with pytest.raises(TypeError, match="X holds dates or durations: convert them"):
+    message = r"X: column 'b' holds durations: .* \.dt\.total_seconds\(\)"
+    with pytest.raises(TypeError, match=message):
         raw().fit(frame.assign(b=pd.Timedelta("1h")), y)
     with pytest.raises(TypeError, match="X holds dates or durations: convert them"):
         raw().fit(np.full((150, 2), "2020-01-01", "datetime64[D]"), y)

@@ -102,6 +102,16 @@ def test_a_column_of_numbers_is_predicted_like_a_row_of_them():
     )
 
 
+def test_columns_of_numbers_may_come_in_any_layout():
+    X, y = numbers(n_outputs=2)
+    model = small(SparseMLPRegressor).fit(X, y)
+    frame = pd.DataFrame({"a": y[:, 0], "b": y[:, 1]})
+    for same in (frame, np.asfortranarray(y), np.repeat(y, 2, axis=1)[:, ::2]):
+        fitted = small(SparseMLPRegressor).fit(X, same)
+        assert np.array_equal(fitted.predict(X), model.predict(X))
+        small(SparseMLPRegressor).fit(X, same, X_val=X, y_val=same)
+
+
 def test_the_unit_of_the_target_does_not_matter():
     X, y = numbers()
     plain = small(SparseMLPRegressor).fit(X, y)
@@ -117,6 +127,21 @@ def test_a_constant_target_is_learnt_as_it_is():
     model = small(SparseMLPRegressor, max_iter=100).fit(X, np.full(len(X), 3.0))
     assert model.target_scale_ == 1
     np.testing.assert_allclose(model.predict(X), 3, atol=0.1)
+
+
+def test_an_offset_far_above_the_spread_of_the_target_does_not_hide_it():
+    X, y = numbers()
+    far = small(SparseMLPRegressor, max_iter=60).fit(X, 1e8 + 1e-3 * y)
+    assert far.target_scale_[0] < 0.1
+    plain = small(SparseMLPRegressor, max_iter=60).fit(X, y)
+    assert far.score(X, 1e8 + 1e-3 * y) == pytest.approx(plain.score(X, y), abs=0.01)
+
+
+def test_a_column_of_labels_gets_one_warning():
+    X, y = classes()
+    with pytest.warns(sklearn.exceptions.DataConversionWarning) as caught:
+        small().fit(X, y[:, None])
+    assert len(caught) == 1
 
 
 def test_whole_numbers_are_numbers_to_a_regressor():

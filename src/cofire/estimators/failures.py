@@ -14,6 +14,7 @@ _ROWS = 1000  # looked at
 _FALL = 1e-3  # a fraction of the first loss: less has not moved
 _GROWTH = 2.0  # times the first loss: bad even after few steps
 _SMALL = 1e-3  # a first loss: there was hardly anything to learn
+_DEEP = 4  # hidden layers: in more, small first weights let signals vanish
 _MOST = 0.9  # a class with more rows may well be the only one that is predicted
 
 
@@ -53,9 +54,15 @@ def remedy(reason: str, progress: Progress, settings: Settings) -> str:
     tried = ""
     if progress.rate_factor < 1:
         tried = " It was trained again with lower learning rates, which did not help."
+    n_hidden, deep = len(progress.network.layers) - 1, ""
+    if n_hidden > _DEEP:
+        deep = (
+            f" {n_hidden} hidden layers are many: use fewer, or init='sparse_aware', "
+            "whose first weights do not let signals vanish."
+        )
     return (
-        f"The model did not learn: {reason}.{tried} Try a lower learning_rate_init (it "
-        f"was {rate:.2g}), more connections (epsilon) or wider hidden layers, and "
-        "standardize=True if it is off. If no model learns from these data, X may say "
-        "nothing about y."
+        f"The model did not learn: {reason}.{tried}{deep} Try a lower "
+        f"learning_rate_init (it was {rate:.2g}), more connections (epsilon) or wider "
+        "hidden layers, and standardize=True if it is off. If no model learns from "
+        "these data, X may say nothing about y."
     )

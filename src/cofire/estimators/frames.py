@@ -97,7 +97,11 @@ def texts(frame: Any, j: int) -> tuple[np.ndarray, list[str]]:
     """
     import pandas as pd
 
-    codes, found = pd.factorize(frame.iloc[:, j])
+    try:
+        codes, found = pd.factorize(frame.iloc[:, j])
+    except TypeError:  # not hashable: a list, an array
+        values = frame.iloc[:, j].tolist()
+        raise _neither(frame, j, next(v for v in values if not _hashable(v))) from None
     return codes, [_text(value, frame, j) for value in found.tolist()]
 
 
@@ -112,10 +116,22 @@ def _text(value: Any, frame: Any, j: int) -> str:
     if isinstance(value, Real):
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
-    raise TypeError(
+    raise _neither(frame, j, value)
+
+
+def _neither(frame: Any, j: int, value: Any) -> TypeError:
+    return TypeError(
         f"X: column {_named(frame, j)} holds {type(value).__name__} values, such as "
         f"{value!r}: convert them to numbers or text."
     )
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _named(frame: Any, j: int) -> str:

@@ -64,8 +64,10 @@ def hold_out(
         score = scorer_of(targets, validation, n_threads, "X, held-out rows")
     except ValueError as error:
         raise ValueError(
-            f"validation_fraction={fraction} of {len(row_ids)} rows: too few to hold "
-            f"out. {error}"
+            f"validation_fraction={fraction} of {len(row_ids)} rows cannot be held out "
+            f"to validate with: {str(error).rstrip('.')}. Give fit X_val and y_val, or "
+            "a larger validation_fraction, or leave out what needs validation rows "
+            "(early_stopping=True, method='ctre_seq')."
         ) from error
     return score, np.sort(left)
 

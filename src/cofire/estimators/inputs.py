@@ -15,6 +15,9 @@ from cofire.engine.checks import check_sparse, check_width
 NAMED = re.compile(r"\b(X|y|\w*weight)\b")
 """In an error that says already which argument it is about."""
 
+_MISSING_LABEL = "Input contains NaN"
+"""What scikit-learn says of a y that is not numbers; of X it says whose NaN it is."""
+
 # How scikit-learn is to check and convert rows.
 ROWS: dict[str, Any] = {
     "accept_sparse": "csr",
@@ -119,6 +122,8 @@ def naming(argument: str) -> Iterator[None]:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, ValueError) and NAMED.search(str(error)):
             raise
+        if str(error) == _MISSING_LABEL:
+            raise ValueError("Input y contains NaN. Leave these rows out.") from error
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{argument}: {error}") from error
 
@@ -154,11 +159,18 @@ def refuse_disguised(argument: str, value: Any, *, dates: bool = False) -> None:
             f"{value.size} values: fill them in, or leave their rows out."
         )
     refused = ("m",) if dates else ("m", "M")
-    if any(getattr(kind, "kind", None) in refused for kind in _dtypes(value)):
+    found = [getattr(kind, "kind", None) in refused for kind in _dtypes(value)]
+    if any(found) and dates:
+        name = value.columns[found.index(True)]
+        raise TypeError(
+            f"{argument}: column {name!r} holds durations: convert them to numbers, "
+            "such as with .dt.total_seconds()."
+        )
+    if any(found):
         hint = "; dates of a DataFrame are taken with standardize=True"
         raise TypeError(
             f"{argument} holds dates or durations: convert them to numbers, in the "
-            f"unit that you mean{hint if argument == 'X' and not dates else ''}."
+            f"unit that you mean{hint if argument == 'X' else ''}."
         )
     if scipy.sparse.issparse(value):
         with naming(argument):

@@ -92,6 +92,7 @@ def _checked(
     refuse_disguised("X", X, dates=is_frame(X))
     text = encoder is not None and encoder.takes_text
     if text or (is_frame(X) and not is_uniform(X)):
+        _refuse_one_dimension(X)
         with naming(given):
             validate_data(estimator, X, y, reset=reset, skip_check_array=True)
             X = _frame(X)
@@ -112,6 +113,15 @@ def _checked(
     return X, y
 
 
+def _refuse_one_dimension(X: Any) -> None:
+    n = np.ndim(X)
+    if n != 2:
+        raise ValueError(
+            f"Expected 2D array, got {n}D array instead: X must have rows and columns. "
+            "One row of a DataFrame is frame.iloc[[0]]."
+        )
+
+
 def _frame(X: Any) -> Any:
     """Return rows as a DataFrame, also those of an array that holds text."""
     if scipy.sparse.issparse(X):
@@ -127,6 +137,11 @@ def _frame(X: Any) -> Any:
         raise ValueError(
             f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is "
             "required."
+        )
+    if X.shape[1] == 0:
+        raise ValueError(
+            f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is "
+            "required. Give X columns."
         )
     return X
 
@@ -158,7 +173,14 @@ def _without_text(X: Any) -> Any:
         return array.astype(np.float64)
     if array.dtype == object:
         _refuse_text(array)
+        gaps = np.frompyfunc(_is_na, 1, 1)(array).astype(bool)
+        return np.where(gaps, np.nan, array) if gaps.any() else array
     return array
+
+
+def _is_na(value: Any) -> bool:
+    """Whether it is pandas' mark of a missing value; pandas need not be installed."""
+    return type(value).__name__ == "NAType"
 
 
 def _refuse_text(array: np.ndarray) -> None:

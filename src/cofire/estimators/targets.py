@@ -18,6 +18,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from cofire.estimators.inputs import naming, refuse_disguised
 from cofire.persistence.values import decode, demand, encode
 
+_ROUNDING = 1e-14
+"""Of float64, with room for sums of some numbers."""
+
 
 @dataclass(frozen=True, eq=False)
 class Targets(ABC):
@@ -91,11 +94,23 @@ class ClassTargets(Targets):
 
     classes: np.ndarray
 
+    @staticmethod
+    def check(y: Any) -> Any:
+        if getattr(getattr(y, "dtype", None), "kind", None) == "O":
+            kinds = {type(label) for label in np.ravel(y).tolist()}
+            if type(None) in kinds:
+                raise ValueError("Input y contains None. Leave these rows out.")
+            if len(kinds) > 1 and str in kinds:
+                raise ValueError(_unknown_labels(y))
+        return y
+
     @classmethod
     def learn(cls, y: Any, weight: np.ndarray | None, classes: Any = None) -> Self:
         with naming("y"):
-            check_classification_targets(y)
             kind = type_of_target(y, input_name="y")
+            if kind == "unknown":
+                raise ValueError(_unknown_labels(y))
+            check_classification_targets(y)
         if kind == "multilabel-indicator":
             return cls("sigmoid", np.arange(y.shape[1]))
         if kind.startswith("multiclass-multioutput"):
@@ -132,7 +147,7 @@ class ClassTargets(Targets):
 
     def _numbers(self, y: Any) -> np.ndarray:
         with naming("y"):
-            y = column_or_1d(y, warn=True)
+            y = column_or_1d(y)
             number = np.searchsorted(self.classes, y)
             number = np.minimum(number, len(self.classes) - 1)
             unknown = self.classes[number] != y
@@ -222,7 +237,7 @@ class NumberTargets(Targets):
                 "y.toarray()."
             )
         with naming("y"):
-            y = np.asarray(y, dtype=np.float64)
+            y = np.asarray(y, dtype=np.float64, order="C")  # as the engine needs it
         if np.isnan(y).any():
             raise ValueError("Input y contains NaN. Leave these rows out.")
         if np.abs(y).max() > np.finfo(np.float32).max:
@@ -240,7 +255,7 @@ class NumberTargets(Targets):
         squares = np.ldexp(deviation, -power) ** 2
         spread = np.ldexp(np.sqrt(np.average(squares, axis=0, weights=weight)), power)
         # A constant column, or one that differs by rounding alone, keeps its unit.
-        constant = spread <= 1e-7 * np.abs(mean)
+        constant = spread <= _ROUNDING * np.abs(mean)
         scale = np.where(constant, 1.0, spread)
         return cls("identity", mean, scale, columns.shape[1] == 1)
 
@@ -290,6 +305,15 @@ class NumberTargets(Targets):
             demand(bool(np.isfinite(values).all()), f"{name} must be finite")
         demand(bool((scale > 0).all()), "target_scale_ must be > 0")
         return cls(output, mean, scale, n_outputs == 1)
+
+
+def _unknown_labels(y: Any) -> str:
+    """Say why scikit-learn does not know what kind of labels these are."""
+    kinds = sorted({type(label).__name__ for label in np.ravel(y).tolist()})
+    return (
+        f"y: Unknown label type: objects of type {', '.join(kinds)}. Make all of them "
+        "text, with y.astype(str), or all of them numbers, with y.astype(float)."
+    )
 
 
 def _distinct(classes: Any) -> np.ndarray:

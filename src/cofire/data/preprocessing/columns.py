@@ -24,9 +24,11 @@ from cofire.data.preprocessing.kinds import (
 from cofire.data.preprocessing.scales import (
     fill_values,
     gap_fault,
+    note_of_squeezed,
     origin_and_unit,
     refuse_missing,
     scaled,
+    squeezed,
 )
 from cofire.data.tables.faults import Fault, TableFaults, refuse
 from cofire.errors import listed
@@ -152,6 +154,21 @@ class Columns:
         for name, column in texts.items():
             made[name] = _word_column(name, column, missing)
         return cls(tuple(made[name] for name in frame.columns))
+
+    def scaling_notes(self, frame: Any) -> list[str]:
+        """Note columns of the training rows whose scaled values are nearly all equal.
+
+        The values of the frame were checked.
+        """
+        notes = []
+        for own in self.columns:
+            if isinstance(own, NumberColumn):
+                values = _numbers(frame, own.name)
+                scale = np.array([own.origin]), np.array([own.unit])
+                if len(squeezed(values[:, None], *scale)):
+                    about = f"column {own.name!r}"
+                    notes.append(note_of_squeezed(about, values, own.origin))
+        return notes
 
     @property
     def n_features(self) -> int:

@@ -9,10 +9,13 @@ import scipy.sparse
 from cofire.data.catalog.dataset import Samples
 from cofire.data.preprocessing.kinds import is_numeric
 from cofire.data.preprocessing.scales import (
+    LARGEST,
     fill_values,
+    note_of_squeezed,
     origin_and_unit,
     refuse_missing,
     scaled,
+    squeezed,
 )
 
 Plain = dict[str, Any]
@@ -41,6 +44,16 @@ class Features:
     def n_features(self) -> int:
         """Number of features."""
         return len(self.origin)
+
+    def scaling_notes(self, X: Samples) -> list[str]:
+        """Note features of the training rows whose scaled values are nearly all equal.
+
+        For a dense X; its values were checked.
+        """
+        return [
+            note_of_squeezed(f"feature {j}", X[:, j], self.origin[j])
+            for j in squeezed(X, self.origin, self.unit)
+        ]
 
     def transform(self, X: Any) -> tuple[Samples, list[str]]:
         """Return rows as features, and notes for the user (there are none)."""
@@ -111,9 +124,12 @@ def refuse_gaps(X: Any) -> None:
 def _finite(X: Any) -> Any:
     values = X.data if scipy.sparse.issparse(X) else X
     if values.dtype.kind == "f":
-        if np.isinf(values).any():
+        if (np.abs(values) > LARGEST).any():
+            what = f"values beyond {LARGEST:.2g}"
+            if np.isinf(values).any():
+                what = "infinite values"
             raise ValueError(
-                "X has infinite values: correct them, or make them NaN and pass "
+                f"X has {what}: correct them, or make them NaN and pass "
                 "`missing='mean'`."
             )
         if scipy.sparse.issparse(X) and np.isnan(values).any():

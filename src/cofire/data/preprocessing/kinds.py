@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cofire.core.dates import DateText, common_orders, date_text, has_times, moments
-from cofire.data.preprocessing.scales import MISSING, gap_fault
+from cofire.data.preprocessing.scales import LARGEST, MISSING, gap_fault
 from cofire.data.tables.faults import Fault
 from cofire.errors import listed, unknown_name
 
@@ -194,16 +194,19 @@ def row_numbers(frame: Any) -> np.ndarray:
 
 
 def infinite_fault(frame: Any, name: str) -> Fault | None:
-    """Name the rows of infinite numbers, if there are any."""
+    """Name the rows of numbers that float32 cannot hold, if there are any."""
     column = frame[name]
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    infinite = np.isinf(values)
-    if not infinite.any():
+    too_large = np.abs(values) > LARGEST
+    if not too_large.any():
         return None
-    rows = row_numbers(frame)[infinite].tolist()
+    rows = row_numbers(frame)[too_large].tolist()
+    what = f"values beyond {LARGEST:.2g}"
+    if np.isinf(values).any():
+        what = "infinite values"
     return Fault(
-        f"column {name!r} has infinite values, in row {listed(rows)}. Correct them, or "
-        "leave these cells empty."
+        f"column {name!r} has {what}, in row {listed(rows)}. Correct them, or leave "
+        "these cells empty."
     )
 
 

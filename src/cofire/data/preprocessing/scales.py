@@ -11,6 +11,10 @@ from cofire.errors import unknown_name
 
 SCALES = ("standard", "minmax", "none")
 MISSING = ("mean", "median", "most_frequent")
+LARGEST = float(np.finfo(np.float32).max)
+"""Features are float32: they hold no larger number."""
+_SAMPLE = 1000
+"""Rows by which a squeezed feature is found."""
 _BLOCK = 4096
 """Rows that are scaled at a time, since the intermediate results are float64."""
 
@@ -55,6 +59,37 @@ def scaled(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
         block = slice(start, start + _BLOCK)
         result[block] = (X[block] - origin) / unit
     return result
+
+
+def squeezed(X: np.ndarray, origin: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Return the features most of whose values are equal once they are scaled.
+
+    A value that is very far out does that: float32 has seven digits.
+
+    >>> X = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0], [4.0, 4.0], [5.0, 1e30]])
+    >>> squeezed(X, *origin_and_unit(X, "standard")).tolist()
+    [1]
+    """
+    some = X[np.linspace(0, len(X) - 1, min(len(X), _SAMPLE)).astype(np.int64)]
+    after = scaled(some, origin, unit)
+    found = [
+        _n_values(after[:, j]) < _n_values(some[:, j]) / 2 for j in range(len(unit))
+    ]
+    return np.flatnonzero(found)
+
+
+def _n_values(column: np.ndarray) -> int:
+    return len(np.unique(column[~np.isnan(column)]))
+
+
+def note_of_squeezed(name: str, values: np.ndarray, origin: float) -> str:
+    """Say which value is to blame, and what to do; `name` says of which feature."""
+    far = values[np.nanargmax(np.abs(values - origin))]
+    return (
+        f"{name}: {far:.6g} is so far from the other values that most of them are "
+        f"equal after scaling; correct it, or pass `scale='none'`: the default network "
+        f"scales features itself, and outliers do not matter to it"
+    )
 
 
 def _scaled_sparse(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from sklearn.model_selection import train_test_split
 
 from cofire.data.preprocessing.features import refuse_gaps
@@ -17,7 +18,7 @@ from cofire.data.tables import Reading, Table, read_table, task_of
 from cofire.data.tables.faults import Fault, TableFaults, refuse
 from cofire.data.tables.hints import hinted, of_row_numbers
 from cofire.data.tables.labels import TASKS
-from cofire.errors import unknown_name
+from cofire.errors import listed, unknown_name
 
 TEST_FRACTION = 0.2
 
@@ -120,6 +121,8 @@ class TrainingRows:
                 kinds=kinds,
             )
         steps = replace(steps, ids=options.id)
+        if not scipy.sparse.issparse(table.X):
+            notes += steps.steps.scaling_notes(table.X)
         X, _ = steps.transform(table.X)
         y = _labels(table)
         steps = replace(steps, trained_on=RowSketch.of(X, y))
@@ -130,6 +133,8 @@ class TrainingRows:
         y_test = _labels(test)
         if y.dtype.kind == "U":  # then words that look like numbers are words here too
             y_test = y_test.astype(str)
+        if task == "classification":
+            notes += _unknown_classes(y, y_test)
         return cls(task, X, y, X_test, y_test, steps, notes + of_test)
 
     def test_score(self, estimator: Any) -> float | None:
@@ -202,6 +207,19 @@ def _parts(
             "`test_fraction=0`."
         )
     return (table, None) if fraction == 0 else _split(table, fraction, task, seed)
+
+
+def _unknown_classes(y: np.ndarray, y_test: np.ndarray) -> list[str]:
+    """Note classes that only the test rows have."""
+    unknown = ~np.isin(y_test, y)
+    if not unknown.any():
+        return []
+    names = np.unique(y_test[unknown]).tolist()
+    return [
+        f"{int(unknown.sum())} of {len(y_test)} test rows are of a class that no "
+        f"training row has ({listed(names)}): the model cannot predict it. Such a "
+        "class needs more rows"
+    ]
 
 
 def _split(table: Table, fraction: float, task: str, seed: int) -> tuple[Table, Table]:
