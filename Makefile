@@ -57,6 +57,8 @@ test-slow: .venv-test/ready
 	.venv-test/bin/python -m pytest -m slow --timeout=7200 --ignore=tests/reliability $(ARGS)
 
 # An environment of its own: for many systems pip installs gigabytes of torch.
+# TORCH=torch==2.13.0 chooses a version.
+TORCH ?= torch
 test-torch: .venv-torch/ready
 	.venv-torch/bin/python -m pytest tests/export/test_torch.py $(ARGS)
 	.venv-torch/bin/python -m pytest tests/test_examples.py -k torch $(ARGS)
@@ -160,6 +162,8 @@ endef
 	@.venv-test/bin/$(PIP) install --force-reinstall --no-deps build/plugin/*.whl
 
 .venv-torch/ready: build/wheel/ready
+	@test -x .venv-torch/bin/python || $(PYTHON) -m venv .venv-torch
+	@.venv-torch/bin/$(PIP) install $(TORCH)
 	$(call install,.venv-torch,[test$(comma)torch])
 
 .venv-fuzz/ready: build/wheel/ready

@@ -1,7 +1,8 @@
 """A model as a module of torch: the same outputs, sparse gradients, files of its own.
 
 Without torch these tests are skipped, with CI=true too: pip may install gigabytes of
-it. `make test-torch` runs them; test_torch_files.py tests the arrays without torch.
+it. `make test-torch` runs them, in .ci/run too; test_torch_files.py tests the arrays
+without torch.
 """
 
 import pickle
