@@ -10,7 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cofire import SparseFeatureSelector, SparseMLPClassifier
+from cofire import SparseFeatureSelector, SparseMLPClassifier, SparseMLPRegressor
 from cofire.explain import elimination, selector
 from cofire.explain.columns import Columns
 
@@ -52,8 +52,9 @@ def test_noise_alone_is_not_selected(monkeypatch):
     monkeypatch.setattr(selector, "SHADOWS", 150)
     random = np.random.default_rng(2)
     X, y = random.normal(size=(200, 50)), random.integers(0, 2, 200)
-    found = SparseFeatureSelector(QUICK, random_state=0).fit(X, y)
-    assert found.n_features_ <= 2
+    with pytest.warns(UserWarning, match="no feature was selected: none beats chance"):
+        found = SparseFeatureSelector(QUICK, random_state=0).fit(X, y)
+    assert found.n_features_ == 0
 
 
 def test_threshold_and_numbers():
@@ -139,6 +140,46 @@ def test_bad_settings_are_named(settings, words):
     X, y = together(8, 40, 2)
     with pytest.raises((ValueError, TypeError), match=f"(?s){words}"):
         SparseFeatureSelector(**settings).fit(X, y)
+
+
+def test_y_must_suit_the_estimator():
+    X, y = together(0, n_rows=40, n_noise=2)
+    with pytest.raises(ValueError, match="give a SparseMLPRegressor"):
+        SparseFeatureSelector(SMALL).fit(X, X[:, 0])
+    numbers = SparseMLPRegressor((20,), max_iter=10)
+    with pytest.raises(ValueError, match="y holds words.*give a SparseMLPClassifier"):
+        SparseFeatureSelector(numbers).fit(X, np.where(y, "yes", "no"))
+
+
+def test_constant_columns_do_not_beat_chance():
+    X, y = together(0, n_rows=200, n_noise=4)
+    X[:, 4:] = 3.0
+    found = SparseFeatureSelector(QUICK, random_state=0).fit(X, y)
+    selected = set(found.get_support(indices=True).tolist())
+    assert {0, 1} <= selected <= {0, 1, 2, 3}
+    with pytest.warns(UserWarning, match="no feature was selected"):
+        assert not SparseFeatureSelector(SMALL).fit(np.ones((40, 3)), y[:40]).n_features_
+
+
+def test_too_few_to_be_told_from_chance_are_named(monkeypatch):
+    monkeypatch.setattr(selector, "SHADOWS", 1)
+    X, y = together(0, n_noise=20)
+    found = SparseFeatureSelector(QUICK, random_state=0)
+    with pytest.warns(UserWarning, match="fewer than 10 do.*n_features_to_select"):
+        found.fit(X, y)
+    assert found.n_features_ == 0
+    found.set_params(false_discoveries=0.25).fit(X, y)
+    assert set(range(4)) <= set(found.get_support(indices=True).tolist())
+
+
+def test_a_pipeline_that_loses_its_frame_is_told_how_to_keep_it():
+    X = pd.DataFrame({"a": np.arange(40.0), "b": ["x", "y"] * 20})
+    y = np.arange(40) % 2
+    select = SparseFeatureSelector(SMALL, n_features_to_select=2, random_state=0)
+    with pytest.raises(ValueError, match="set_output"):
+        make_pipeline(select, clone(SMALL)).fit(X, y)
+    select.set_output(transform="pandas")
+    assert make_pipeline(select, clone(SMALL)).fit(X, y).score(X, y) > 0.9
 
 
 def test_verbose_tells_each_round(capsys):

@@ -192,5 +192,6 @@ def _refuse_text(array: np.ndarray) -> None:
                 shown = repr(value.item() if isinstance(value, np.generic) else value)
                 raise ValueError(
                     f"X: could not convert string to float: {shown}. Pass a DataFrame: "
-                    "its columns of text are taken as categories."
+                    "its columns of text are taken as categories (in a pipeline, "
+                    "`set_output(transform='pandas')` keeps it one)."
                 ) from None

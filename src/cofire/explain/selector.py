@@ -1,5 +1,6 @@
 """SparseFeatureSelector: the features that matter, by networks that select them."""
 
+import warnings
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cofire.estimators import SparseMLPClassifier, SparseMLPRegressor
 from cofire.estimators.frames import as_pandas, is_frame
 from cofire.explain.columns import Columns
-from cofire.explain.elimination import BASE, Elimination
+from cofire.explain.elimination import BASE, Elimination, Ranking
 
 MOST_ROWS = 5000
 """More rows are sampled: rankings of features need fewer rows than predictions."""
@@ -37,7 +38,12 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
     importance is at least `threshold`, or, if both are None, all that beat chance. For
     that, copies of X with permuted rows ("shadows") are ranked along with it; the
     longest list is taken of which an estimated fraction of `false_discoveries` at most
-    is chance: (1 + shadow columns in it) / (shadows * features in it).
+    is chance: (1 + shadow columns in it) / (shadows * features in it). So a list of
+    fewer than 1 / (shadows * false_discoveries) features is never taken: of 1,000
+    features or more, with one shadow and the default rate, at least 10 or none.
+
+    `transform` gives an array, or after `set_output(transform="pandas")` a DataFrame,
+    which a network needs for columns of text.
 
     Parameters
     ----------
@@ -115,7 +121,33 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         """Rank the features of X and select some."""
         self._validate_params()
         X, y = self._checked(X, y)
-        n_features = X.shape[1]
+        self._check_number(X.shape[1])
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31 - 1))
+        estimator = self._estimator(y)
+        rows = _sampled(y, is_classifier(estimator), seed)
+        X, y = _rows(X, rows), y[rows]
+        chance = self.n_features_to_select is None and self.threshold is None
+        columns = Columns(X, _orders(len(y), X.shape[1], seed) if chance else ())
+        elimination = Elimination(
+            columns,
+            y,
+            estimator,
+            n_folds=self._usable_folds(y, is_classifier(estimator)),
+            seed=seed,
+            tell=self._tell,
+        )
+        wanted = self.n_features_to_select or 0
+        n_last = max(4 * BASE, 3 * wanted, columns.n_all // 8)
+        ranking = elimination.rank(n_last)
+        self._publish(ranking, columns)
+        selected = self._selected(ranking, columns)
+        self.support_ = np.zeros(columns.n_features, bool)
+        self.support_[selected] = True
+        self.n_features_ = len(selected)
+        return self
+
+    def _check_number(self, n_features: int) -> None:
         wanted = self.n_features_to_select
         if wanted is not None and self.threshold is not None:
             raise ValueError(
@@ -127,44 +159,37 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
                 f"n_features_to_select={wanted}, but X has {n_features} features: "
                 "give a smaller number."
             )
-        random = check_random_state(self.random_state)
-        seed = int(random.randint(2**31 - 1))
-        estimator = self._estimator(y)
-        rows = _sampled(y, is_classifier(estimator), seed)
-        X, y = _rows(X, rows), y[rows]
-        chance = wanted is None and self.threshold is None
-        columns = Columns(X, _orders(len(y), n_features, seed) if chance else ())
-        elimination = Elimination(
-            columns,
-            y,
-            estimator,
-            n_folds=self._usable_folds(y, is_classifier(estimator)),
-            seed=seed,
-            tell=self._tell,
-        )
-        n_last = max(4 * BASE, 3 * (wanted or 0), columns.n_all // 8)
-        ranking = elimination.rank(n_last)
-        shadow = columns.is_shadow(ranking.order)
-        order, stability = ranking.order[~shadow], ranking.stability[~shadow]
-        self.ranking_ = np.full(n_features, len(order) + 1)
+
+    def _publish(self, ranking: Ranking, columns: Columns) -> None:
+        real = ~columns.is_shadow(ranking.order)
+        order = ranking.order[real]
+        self.ranking_ = np.full(columns.n_features, len(order) + 1)
         self.ranking_[order] = np.arange(1, len(order) + 1)
-        self.stability_ = np.zeros(n_features)
-        self.stability_[order] = stability
-        self.importances_ = np.zeros(n_features)
-        self.importances_[order] = np.maximum(ranking.scores[~shadow], 0)
+        self.stability_ = np.zeros(columns.n_features)
+        self.stability_[order] = ranking.stability[real]
+        self.importances_ = np.zeros(columns.n_features)
+        self.importances_[order] = np.maximum(ranking.scores[real], 0)
         self.importances_ /= self.importances_.sum() or 1
-        if chance:
-            n, rate = _beat_chance(shadow, len(columns.orders), self.false_discoveries)
-            self.estimated_false_discoveries_ = rate
-        elif wanted is not None:
-            n = wanted
-        else:
-            order = np.flatnonzero(self.importances_ >= self.threshold)
-            n = len(order)
-        self.support_ = np.zeros(n_features, bool)
-        self.support_[order[:n]] = True
-        self.n_features_ = int(n)
-        return self
+
+    def _selected(self, ranking: Ranking, columns: Columns) -> np.ndarray:
+        """Return the numbers of the selected features."""
+        shadow = columns.is_shadow(ranking.order)
+        if self.n_features_to_select is not None:
+            return ranking.order[~shadow][: self.n_features_to_select]
+        if self.threshold is not None:
+            return np.flatnonzero(self.importances_ >= self.threshold)
+        # No output depends on a constant, nor on its shadows: they tie at 0.
+        used = ranking.scores != 0
+        shadow, order = shadow[used], ranking.order[used]
+        n_shadows = len(columns.orders)
+        n, rate = _beat_chance(shadow, n_shadows, self.false_discoveries)
+        self.estimated_false_discoveries_ = rate
+        if n == 0:
+            warnings.warn(
+                _nothing_found(columns.n_features, n_shadows, self.false_discoveries),
+                stacklevel=3,
+            )
+        return order[~shadow][:n]
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self, "support_")
@@ -189,14 +214,27 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         kind = type_of_target(y, input_name="y", raise_unknown=True)
         estimator = self.estimator
         if estimator is None:
-            continuous = kind.startswith("continuous")
-            make = SparseMLPRegressor if continuous else SparseMLPClassifier
+            numbers = kind.startswith("continuous")
+            make = SparseMLPRegressor if numbers else SparseMLPClassifier
             estimator = make(n_networks=2)
         if not isinstance(estimator, SparseMLPClassifier | SparseMLPRegressor):
             raise TypeError(
                 "estimator: expected a SparseMLPClassifier, a SparseMLPRegressor or "
                 f"None, got {type(estimator).__name__}. For other models use "
                 "scikit-learn's SelectFromModel or RFE."
+            )
+        classes, continuous = is_classifier(estimator), kind.startswith("continuous")
+        if classes and continuous:
+            raise ValueError(
+                f"y holds numbers that are no classes ({kind}), but estimator is a "
+                "SparseMLPClassifier: give a SparseMLPRegressor, or None to have it "
+                "chosen by y."
+            )
+        if not classes and isinstance(y.flat[0], str):
+            raise ValueError(
+                f"y holds words (as {str(y.flat[0])!r}), but estimator is a "
+                "SparseMLPRegressor: give a SparseMLPClassifier, or None to have it "
+                "chosen by y."
             )
         own = clone(estimator)
         if own.n_pieces is None:  # what enters must not depend on how many are left
@@ -253,6 +291,26 @@ def _beat_chance(shadow: np.ndarray, n_shadows: int, rate: float) -> tuple[int, 
     if not len(good):
         return 0, 0.0
     return int(real[good[-1]]), float(estimates[good[-1]])
+
+
+def _nothing_found(n_features: int, n_shadows: int, rate: float) -> str:
+    """Say that nothing beats chance, and how many features that takes.
+
+    >>> _nothing_found(2000, 1, 0.1)[:71]
+    'no feature was selected: none beats chance at false_discoveries=0.1, or'
+    """
+    least = int(np.ceil(1 / (n_shadows * rate) - 1e-9))
+    few = (
+        f", or fewer than {least} do: among {n_features:,} features a shorter list "
+        "cannot be told from chance at this rate"
+        if least > 1
+        else ""
+    )
+    return (
+        f"no feature was selected: none beats chance at false_discoveries={rate:g}"
+        f"{few}. See ranking_ and stability_; then raise false_discoveries, or give "
+        "n_features_to_select."
+    )
 
 
 def _rows(X: Any, rows: np.ndarray) -> Any:
