@@ -73,6 +73,31 @@ def test_a_place_that_cannot_be_written_is_told_first(trained):
     assert "--out /proc/x/i.png" in result.stderr
 
 
+def test_the_name_of_a_picture_says_its_format(trained, monkeypatch):
+    monkeypatch.chdir(trained)
+    for name, suggested in (("x", "x.png"), ("x.bmpx", "x.png")):
+        made = run("explain", "m.cofire", "--out", name)
+        assert made.exit_code == 1 and f"Try --out {suggested}" in made.stderr
+        assert not made.stdout and not (trained / "x.png").exists()
+
+
+def test_long_names_do_not_push_the_bars_away(tmp_path):
+    random = np.random.default_rng(0)
+    long = "what somebody wrote into the heading of a spreadsheet, column "
+    rows = pd.DataFrame(random.normal(size=(60, 2)), columns=[long + "1", long + "2"])
+    rows["y"] = rows[long + "1"] > 0
+    rows.to_csv(tmp_path / "long.csv", index=False)
+    model = tmp_path / "long.cofire"
+    quick = "--no-baselines", "--networks", 1
+    made = run("train", tmp_path / "long.csv", "--out", model, *quick)
+    assert made.exit_code == 0, made.output
+    shown = run("explain", model)
+    assert shown.exit_code == 0, shown.output
+    head, first, second, *_ = shown.stdout.splitlines()
+    assert max(map(len, (head, first, second))) <= 82
+    assert {line[:40].split()[-1] for line in (first, second)} == {"1", "2"}
+
+
 def test_a_model_of_python_without_names_is_explained(tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 4))

@@ -6,6 +6,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from sklearn.datasets import make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -69,6 +70,41 @@ def test_the_settings_of_the_user_are_left_alone(model):
     before = dict(plt.rcParams)
     plot.LearningCurveDisplay.from_estimator(model)
     assert dict(plt.rcParams) == before
+
+
+def contrast(colour, ground):
+    """WCAG's ratio of luminances."""
+    rgb = np.array([to_rgb(colour), to_rgb(ground)])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    low, high = sorted(linear @ [0.2126, 0.7152, 0.0722])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_ink_can_be_seen_on_dark_axes(model, digits):
+    drawn = {
+        plot.GateDisplay: [digits[0]],
+        plot.ImportancesDisplay: [],
+        plot.RewiringDisplay: [],
+    }
+    with plt.style.context("dark_background"):
+        displays = [
+            display.from_estimator(model, *more, ax=plt.subplots()[1])
+            for display, more in drawn.items()
+        ]
+        displays.append(
+            plot.AccuracyConnectionsDisplay.from_rows(
+                [(10, 0.5, "cofire"), (20, 0.6, "dense")], ax=plt.subplots()[1]
+            )
+        )
+    for display in displays:
+        for ax in display.axes_:
+            colours = [text.get_color() for text in ax.texts]
+            colours += [line.get_color() for line in ax.lines]
+            colours += [p.get_edgecolor() for p in ax.patches if not p.get_fill()]
+            for lines in ax.collections:
+                colours += list(lines.get_colors())
+            for colour in colours:
+                assert contrast(colour, "black") > 3.5, (display, colour)
 
 
 def test_labels_at_the_ends_of_lines_do_not_overlap():

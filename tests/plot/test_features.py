@@ -65,7 +65,18 @@ def test_importances_of_our_models_show_how_their_networks_differ():
     assert names(display.ax_)[0] == "b"
 
 
+def test_long_names_are_shortened_but_stay_apart():
+    long = [f"a very long name of a feature, number {i} of many of them" for i in "123"]
+    found = names(ImportancesDisplay([3, 2, 1], long).plot().ax_)
+    assert len(set(found)) == 3 and max(map(len, found)) < len(long[0])
+    for name, i in zip(found, "123", strict=True):
+        assert f"{i} of many" in name
+    assert names(ImportancesDisplay([1, 2], ["a", "b" * 80]).plot().ax_)[1] == "a"
+
+
 def test_wrong_importances_are_refused():
+    with pytest.raises(AttributeError, match=r"pass the last step, pipeline\[-1\]"):
+        ImportancesDisplay.from_estimator(type("Pipeline", (), {})())
     with pytest.raises(AttributeError, match="Model has no feature_importances_"):
         ImportancesDisplay.from_estimator(type("Model", (), {})())
     with pytest.raises(ValueError, match="2 names for 3 importances"):

@@ -109,6 +109,10 @@ def test_wrong_arguments_are_refused(tmp_path):
         ValueError, match="every must be a number of epochs >= 1, got 0"
     ):
         InputTimelapse(0)
+    timelapse = InputTimelapse()
+    timelapse.restore({"epochs": [0], "row.0": np.ones(4)})
+    with pytest.raises(ValueError, match=r"the name ends in \.gif; got .*a\.png"):
+        timelapse.save(tmp_path / "a.png")
     with pytest.raises(ValueError, match="nothing was recorded yet"):
         InputTimelapse().save(tmp_path / "a.gif")
     assert not (tmp_path / "a.gif").exists()

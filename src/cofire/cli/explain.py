@@ -19,8 +19,11 @@ from cofire.cli.options import (
 if TYPE_CHECKING:
     import numpy as np
 
+PICTURES = (".png", ".svg", ".pdf")
 MOST_CLASSES = 10
 """For more classes than this, the features of each are not printed."""
+LONGEST_NAME = 40
+"""Longer names are shortened in the text; JSON has all of them."""
 _BAR = 30
 
 
@@ -52,7 +55,7 @@ def explain(
     """
     with errors_in_words():
         if out is not None:
-            check_out(out)
+            _check_picture(out)
         loaded = load_model(model)
         facts = _facts(loaded, top)
         if data is not None:
@@ -179,16 +182,19 @@ def _short(facts: dict[str, Any], top: int) -> dict[str, Any]:
 
 
 def _text(facts: dict[str, Any], top: int) -> str:
+    from cofire.plot.models import short_names
+
     columns = facts["columns"][:top]
-    width = max(6, *(len(column["column"]) for column in columns))
+    names = short_names([column["column"] for column in columns], LONGEST_NAME)
+    width = max(6, *map(len, names))
     most = columns[0]["importance"] or 1.0
     header = f"{'column':<{width}}  importance"
     if "score" in facts:
         header += f"{'':<{_BAR - 2}}  {facts['score_name']} lost when shuffled"
     lines = [header]
-    for column in columns:
+    for name, column in zip(names, columns, strict=True):
         bar = "#" * round(_BAR * column["importance"] / most)
-        line = f"{column['column']:<{width}}  {column['importance']:>6.1%}  "
+        line = f"{name:<{width}}  {column['importance']:>6.1%}  "
         if "loss" in column:
             losses = f"{column['loss']:+.4f} ± {column['loss_deviation']:.4f}"
             line += f"{bar:<{_BAR}}  {losses}"
@@ -202,9 +208,10 @@ def _text(facts: dict[str, Any], top: int) -> str:
     if facts["classes"]:
         lines += ["", "What reaches each class most (+ raises it, - lowers it):"]
         for label, inputs in facts["classes"].items():
+            own = short_names([one["input"] for one in inputs], LONGEST_NAME)
             words = ", ".join(
-                f"{one['input']} ({'+' if one['direction'] > 0 else '-'})"
-                for one in inputs
+                f"{name} ({'+' if one['direction'] > 0 else '-'})"
+                for name, one in zip(own, inputs, strict=True)
             )
             lines.append(f"  {label}: {words or 'nothing'}")
     if "score" in facts:
@@ -213,6 +220,16 @@ def _text(facts: dict[str, Any], top: int) -> str:
     else:
         lines += ["", "Give labelled rows too, to measure what each column is worth."]
     return "\n".join(lines)
+
+
+def _check_picture(out: Path) -> None:
+    if out.suffix.lower() not in PICTURES:
+        raise ValueError(
+            f"--out {out}: the name of a picture ends in .png, .svg or .pdf, this one "
+            f"{f'in {out.suffix}' if out.suffix else 'in none of them'}. Try --out "
+            f"{out.with_suffix('.png')}"
+        )
+    check_out(out)
 
 
 def _draw(facts: dict[str, Any], out: Path, top: int) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 from cofire.plot.display import Display, in_our_look
-from cofire.plot.look import BLUE, FAINT, GREEN, INK, ORANGE, SOFT, needed
+from cofire.plot.look import BLUE, FAINT, GREEN, INK, ORANGE, SOFT, needed, shown_on
 
 Row = Mapping[str, Any]
 AXES = {
@@ -88,13 +88,13 @@ class FrontDisplay(Display):
             ax.set_xscale("log")
         final = self._final()
         once = [row for row in self.rows if row["fits"] < final[0]["fits"]]
-        dots = {"s": 12, "lw": 0.8}
+        dots, grey = {"s": 12, "lw": 0.8}, shown_on(ax, FAINT)
         for rows, fill, label in (
             (once, "none", "trials"),
-            (final, FAINT, "finalists"),
+            (final, grey, "finalists"),
         ):
             x, y = [row[name] for row in rows], [row["score"] for row in rows]
-            ax.scatter(x, y, facecolor=fill, edgecolor=FAINT, label=label, **dots)
+            ax.scatter(x, y, facecolor=fill, edgecolor=grey, label=label, **dots)
         front = self.front(name)
         errors = [row["standard_error"] or 0 for row in front]
         ax.errorbar(
@@ -110,6 +110,7 @@ class FrontDisplay(Display):
         )
         for called, row in self.marked.items():
             marker, colour = MARKS[called]
+            colour = shown_on(ax, colour)
             ax.plot(
                 *(row[name], row["score"]),
                 marker=marker,
@@ -121,7 +122,7 @@ class FrontDisplay(Display):
                 label=called,
             )
         if self.least is not None:
-            ax.axhline(self.least, color=SOFT, lw=0.8, ls=(0, (4, 3)))
+            ax.axhline(self.least, color=shown_on(ax, SOFT), lw=0.8, ls=(0, (4, 3)))
         self._limits(ax)
         ax.set_xlabel(AXES[name])
         ticker = needed("matplotlib.ticker")

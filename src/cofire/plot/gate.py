@@ -12,7 +12,7 @@ from cofire.estimators.inputs import ScaledBytes
 from cofire.estimators.raw import check_rows
 from cofire.methods import METHODS
 from cofire.plot.display import Display, in_our_look
-from cofire.plot.look import FAINT, INK, ORANGE, PURPLE
+from cofire.plot.look import FAINT, INK, ORANGE, PURPLE, shown_on
 from cofire.plot.models import check_model
 from cofire.training.rewiring import chance_gate
 
@@ -98,16 +98,17 @@ class GateDisplay(Display):
     def plot(self, *, ax: Any = None) -> Self:
         """Draw."""
         (ax,) = self._begin(ax)
-        ax.stairs(self.pairs, self.edges, fill=True, color=FAINT, label="all pairs")
+        grey, ink = shown_on(ax, FAINT), shown_on(ax, INK)
+        ax.stairs(self.pairs, self.edges, fill=True, color=grey, label="all pairs")
         ax.stairs(
             self.connected,
             self.edges,
             fill=True,
-            color=PURPLE,
+            color=shown_on(ax, PURPLE),
             alpha=0.8,
             label="connected pairs",
         )
-        ax.stairs(self.chance, self.edges, color=INK, lw=1.3, label="by chance alone")
+        ax.stairs(self.chance, self.edges, color=ink, lw=1.3, label="by chance alone")
         ax.axvline(self.gate, color=ORANGE, lw=1.8)
         ax.set_yscale("log", nonpositive="clip")
         ax.set_ylim(0.6, 3 * max(self.pairs.max(), self.chance.max(), 1))

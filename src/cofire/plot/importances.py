@@ -9,10 +9,8 @@ from numpy.typing import ArrayLike
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.importances import network_importances
 from cofire.plot.display import Display, in_our_look
-from cofire.plot.look import BLUE, INK, SOFT
-from cofire.plot.models import feature_names
-
-LONGEST_NAME = 32
+from cofire.plot.look import BLUE, INK, SOFT, shown_on
+from cofire.plot.models import feature_names, short_names
 
 
 class ImportancesDisplay(Display):
@@ -62,7 +60,8 @@ class ImportancesDisplay(Display):
         if importances is None:
             raise AttributeError(
                 f"ImportancesDisplay.from_estimator: {type(model).__name__} has no "
-                "feature_importances_; pass importances of your own to "
+                "feature_importances_ (of a pipeline pass the last step, "
+                "pipeline[-1]); pass importances of your own to "
                 "ImportancesDisplay(importances, names), for example those of "
                 "sklearn.inspection.permutation_importance"
             )
@@ -91,7 +90,7 @@ class ImportancesDisplay(Display):
             0.68,
             xerr=np.stack([below, spread]) if several else None,
             color=BLUE,
-            error_kw={"ecolor": INK, "elinewidth": 1, "capsize": 2},
+            error_kw={"ecolor": shown_on(ax, INK), "elinewidth": 1, "capsize": 2},
         )
         digits = _digits(float(np.abs(mean).max()))
         for i, (value, more) in enumerate(zip(mean[first], spread, strict=True)):
@@ -102,9 +101,9 @@ class ImportancesDisplay(Display):
                 textcoords="offset points",
                 va="center",
                 fontsize="small",
-                color=SOFT,
+                color=shown_on(ax, SOFT),
             )
-        ax.set_yticks(np.arange(n), [_short(self.names[i]) for i in first])
+        ax.set_yticks(np.arange(n), short_names([self.names[i] for i in first]))
         ax.set_ylim(n - 0.4, -0.6)
         ax.margins(x=0.1)
         ax.tick_params(axis="y", length=0)
@@ -126,11 +125,3 @@ def _digits(most: float) -> int:
     [3, 2, 0]
     """
     return int(np.clip(2 - np.floor(np.log10(most)), 0, 6)) if most > 0 else 0
-
-
-def _short(name: str) -> str:
-    """Shorten a long name in its middle: beginning and end tell most."""
-    if len(name) <= LONGEST_NAME:
-        return name
-    half = (LONGEST_NAME - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"

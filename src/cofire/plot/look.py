@@ -1,5 +1,6 @@
 """How pictures look: colours, and a line for each method; fonts, grid."""
 
+import colorsys
 import zlib
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#6A00A8"
 INK, SOFT, FAINT = "#222222", "#666666", "#C3C0B8"
 RAMP = ("#FAFAF8", "#B2CDEC", "#407FCE", "#0A2C62")
 """From none to most, also where pixels are shown."""
+_INK_ON_DARK = {INK: "#EEEEEE", SOFT: "#AAAAAA", FAINT: "#5C5A55"}
 
 Dash = tuple[float, ...]
 SOLID: Dash = ()
@@ -117,6 +119,30 @@ def stroke_of(method: str) -> Stroke:
     number = zlib.crc32(method.encode())
     dashes = (SOLID, DASHED, DOTTED, DASH_DOT)[number // len(_OTHERS) % 4]
     return Stroke(_OTHERS[number % len(_OTHERS)], dashes, "o")
+
+
+def on_dark(colour: str) -> str:
+    """Return the colour for a dark background: the same hue; greys stay away from white.
+
+    >>> on_dark("#000000"), on_dark("#0072B2")
+    ('#adadad', '#48b7f5')
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    hue, light, strength = colorsys.rgb_to_hls(red, green, blue)
+    light = 0.68 - 0.35 * light if strength == 0 else 0.5 + 0.35 * light
+    parts = colorsys.hls_to_rgb(hue, light, 0.9 * strength)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
+
+
+def shown_on(ax: Any, colour: str) -> str:
+    """Return the colour as these axes need it: on a dark background a lighter one."""
+    colors = needed("matplotlib.colors")
+    face = ax.get_facecolor()
+    behind = face if face[3] > 0 else ax.figure.get_facecolor()
+    red, green, blue = colors.to_rgb(behind)
+    if 0.3 * red + 0.59 * green + 0.11 * blue > 0.4:
+        return colour
+    return _INK_ON_DARK.get(colour) or on_dark(colour)
 
 
 def our_look(**settings: Any) -> AbstractContextManager[Any]:

@@ -1,5 +1,6 @@
 """What displays ask of a fitted estimator."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,27 @@ def feature_names(model: Any, n: int) -> list[str]:
     if names is None or len(names) != n:
         return [f"feature {i}" for i in range(n)]
     return [str(name) for name in names]
+
+
+def short_names(names: Sequence[str], longest: int = 32) -> list[str]:
+    """Shorten long names in the middle, but never so that two become the same.
+
+    >>> short_names(["age", "kilometres per litre in town"], longest=12)
+    ['age', 'kilom… town']
+    >>> short_names(["height of tree 1 in metres", "height of tree 2 in metres"], 12)
+    ['height of t…1 in metres', 'height of t…2 in metres']
+    """
+    most = max(map(len, names), default=0)
+    while longest < most:
+        half = (longest - 1) // 2
+        short = [
+            name if len(name) <= longest else f"{name[:half]}…{name[-half:]}"
+            for name in names
+        ]
+        if len(set(short)) == len(set(names)):
+            return short
+        longest += 2
+    return list(names)
 
 
 def columns_of_inputs(model: Any) -> np.ndarray:

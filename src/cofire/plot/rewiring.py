@@ -13,7 +13,7 @@ from cofire.plot.display import (
     mean_curve,
     whole_ticks,
 )
-from cofire.plot.look import BLUE, GREEN, ORANGE, PURPLE, SOFT
+from cofire.plot.look import BLUE, GREEN, ORANGE, PURPLE, SOFT, shown_on
 from cofire.plot.models import check_model
 
 History = Sequence[Mapping[str, Any]]
@@ -86,7 +86,7 @@ class RewiringDisplay(Display):
     def _layers(self, ax: Any, key: str) -> None:
         ends = []
         for i, curve in enumerate(self.curves(key)):
-            colour = LAYER_COLOURS[i % len(LAYER_COLOURS)]
+            colour = shown_on(ax, LAYER_COLOURS[i % len(LAYER_COLOURS)])
             ax.plot(np.arange(1, len(curve) + 1), curve, color=colour, lw=1.6)
             ends.append(End(len(curve), float(curve[-1]), f"layer {i + 1}", colour))
         if ends:
@@ -112,4 +112,5 @@ class RewiringDisplay(Display):
 
 
 def _say_nothing(ax: Any) -> None:
-    ax.text(0.5, 0.5, "not recorded", transform=ax.transAxes, ha="center", color=SOFT)
+    where = {"transform": ax.transAxes, "ha": "center"}
+    ax.text(0.5, 0.5, "not recorded", color=shown_on(ax, SOFT), **where)

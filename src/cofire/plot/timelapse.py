@@ -94,6 +94,10 @@ class InputTimelapse(Callback):
                 "nothing was recorded yet: pass callbacks=[timelapse] to an estimator, "
                 "call fit, then save"
             )
+        if not str(path).lower().endswith(".gif"):
+            raise ValueError(
+                f"path: a GIF is written, so the name ends in .gif; got {str(path)!r}"
+            )
         if not seconds > 0:
             raise ValueError(f"seconds must be more than 0, got {seconds!r}")
         chosen = _chosen(len(self._rows))

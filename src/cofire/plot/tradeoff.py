@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from cofire.plot.display import Display, End, in_our_look, label_ends
-from cofire.plot.look import needed, stroke_of
+from cofire.plot.look import needed, shown_on, stroke_of
 from cofire.plot.models import check_model
 
 Row = tuple[float, float, str]
@@ -79,6 +79,7 @@ class AccuracyConnectionsDisplay(Display):
             points = self._points(name)
             x, mean, low, high = points.T
             stroke = stroke_of(name)
+            colour = shown_on(ax, stroke.colour)
             spread = np.stack([mean - low, high - mean])
             ax.errorbar(
                 x,
@@ -89,9 +90,9 @@ class AccuracyConnectionsDisplay(Display):
                 markeredgewidth=0,
                 elinewidth=1,
                 lw=1.2,
-                **stroke.line,
+                **stroke.line | {"color": colour},
             )
-            ends.append(End(x[-1], mean[-1], name, stroke.colour))
+            ends.append(End(x[-1], mean[-1], name, colour))
         ax.margins(x=0.08, y=0.12)
         _plain_numbers(ax)
         ax.set_xlabel("Connections")

@@ -17,6 +17,7 @@ from cofire.plot.look import (
     STROKES,
     Dash,
     Stroke,
+    on_dark,
     our_look,
     stroke_of,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Dash",
     "Stroke",
     "in_order",
+    "on_dark",
     "our_look",
     "save_figure",
     "stroke_of",

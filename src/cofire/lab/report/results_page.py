@@ -1,7 +1,6 @@
 """The page of `cofire report` and `cofire compare`: one HTML file, light and dark."""
 
 import base64
-import colorsys
 import json
 import re
 import zlib
@@ -22,7 +21,7 @@ from cofire.lab.names import (
     method_name,
     method_position,
 )
-from cofire.lab.report.look import in_order, stroke_of
+from cofire.lab.report.look import in_order, on_dark, stroke_of
 from cofire.lab.report.results_cells import by_cell, is_dense, task_of_cell
 from cofire.lab.report.results_curves import cell_curves, input_connections
 from cofire.lab.report.results_receipts import receipts
@@ -183,7 +182,7 @@ def _given(
 def _method(name: str) -> dict[str, str]:
     stroke = stroke_of(name)
     dash = ",".join(f"{2 * length:g}px" for length in stroke.dashes) or "none"
-    colours = {"light": stroke.colour, "dark": _dark(stroke.colour)}
+    colours = {"light": stroke.colour, "dark": on_dark(stroke.colour)}
     return {"title": method_name(name), "dash": dash, **colours}
 
 
@@ -234,16 +233,3 @@ def _order(cell: Cell) -> tuple[Any, ...]:
 
 def _run_order(result: Result) -> tuple[Any, ...]:
     return *_order(result.run.cell), result.run.seed
-
-
-def _dark(colour: str) -> str:
-    """Return the colour for a dark page: the same hue; greys stay away from white.
-
-    >>> _dark("#000000"), _dark("#0072B2")
-    ('#adadad', '#48b7f5')
-    """
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    hue, light, strength = colorsys.rgb_to_hls(red, green, blue)
-    light = 0.68 - 0.35 * light if strength == 0 else 0.5 + 0.35 * light
-    parts = colorsys.hls_to_rgb(hue, light, 0.9 * strength)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
