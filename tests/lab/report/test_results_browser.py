@@ -103,6 +103,24 @@ def test_a_click_or_a_key_sorts_a_table_by_its_numbers(browser, address):
     assert complaints(browser) == []
 
 
+def test_epochs_are_called_validated_only_if_they_were(browser, address, tmp_path):
+    options = "[...document.getElementById('pick-y').options].map(o => o.value)"
+    open_page(browser, address)
+    assert browser.evaluate(options) == ["selected", "test", "loss"]
+    results = [
+        dataclasses.replace(
+            one,
+            curves={k: v for k, v in one.curves.items() if k != "validation_score"},
+        )
+        for one in campaign(seeds=1, epochs=20)
+    ]
+    write_results_page(tmp_path / "page.html", results)
+    open_page(browser, (tmp_path / "page.html").as_uri())
+    assert browser.evaluate(options) == ["test", "loss"]
+    assert "validated" not in browser.evaluate(CHART.format("svg") + ".textContent")
+    assert complaints(browser) == []
+
+
 def test_curves_tell_their_values_to_the_pointer(browser, address):
     open_page(browser, address)
     lines = hover_lines(browser)

@@ -176,6 +176,14 @@ def test_without_validation_rows_a_curve_is_that_of_the_test_rows():
         assert found["selected"] == found["test"]
 
 
+def test_models_without_epochs_are_given_none():
+    cells = results_page(beside_baselines()).split('id="cells"')[1]
+    rows = re.findall(r"<tr>.*?</tr>", cells, re.DOTALL)
+    forest = next(row for row in rows if "Random forest" in row)
+    ours = next(row for row in rows if "cofire" in row)
+    assert "epochs" not in forest and "epochs" in ours
+
+
 def test_a_seed_that_ended_early_keeps_its_last_value():
     long, short = small(seeds=2)[:2]
     short = dataclasses.replace(
@@ -252,7 +260,7 @@ def test_baselines_stand_beside_and_are_no_networks():
     assert "my.csv: Random forest is best: 90.0 % right, not significant" in reader.text
     assert "Best of each data set" not in reader.text
     (cell,) = [row for row in reader.rows if row[:1] == ["Random forest"]]
-    assert cell[1] == "90.0 ± 0.0" and cell.count("–") == 4
+    assert cell[1] == "90.0 ± 0.0" and cell.count("–") == 5
     two = [
         dataclasses.replace(r, run=dataclasses.replace(r.run, data=f"/a/{name}.csv"))
         for name in ("my", "other")

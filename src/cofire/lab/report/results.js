@@ -364,6 +364,8 @@ byId("run-more").addEventListener("click", () => { shown += 200; listRuns(); });
 /* ---- all together -------------------------------------------------------------------- */
 
 function redraw() { drawCurves(); drawInputs(); markAll(); }
+/* Without validation rows no epoch was chosen by them. */
+if (!page.validated) byId("pick-y").querySelector("[value=selected]").remove();
 for (const id of ["pick-x", "pick-y", "pick-log", "pick-bands"])
   byId(id).addEventListener("change", drawCurves);
 byId("pick-order").addEventListener("change", drawInputs);

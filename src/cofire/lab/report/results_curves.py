@@ -108,12 +108,17 @@ def _selected(curves: Any) -> np.ndarray | None:
     if not len(curves.get("test_score", ())):
         return None
     test = np.asarray(curves["test_score"], np.float64)
-    if not np.isfinite(curves.get("validation_score", np.nan)).any():
+    if not was_validated(curves):
         return test
     validation = np.nan_to_num(curves["validation_score"], nan=-np.inf)
     best_so_far = np.maximum.accumulate(validation)
     is_new = np.append(True, validation[1:] > best_so_far[:-1])
     return test[np.maximum.accumulate(np.where(is_new, np.arange(len(test)), 0))]
+
+
+def was_validated(curves: Any) -> bool:
+    """Return whether rows were held out in training, to choose an epoch by them."""
+    return bool(np.isfinite(curves.get("validation_score", np.nan)).any())
 
 
 def _seconds(curves: Any) -> np.ndarray | None:

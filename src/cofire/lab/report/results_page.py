@@ -23,7 +23,11 @@ from cofire.lab.names import (
 )
 from cofire.lab.report.look import in_order, on_dark, stroke_of
 from cofire.lab.report.results_cells import by_cell, is_dense, task_of_cell
-from cofire.lab.report.results_curves import cell_curves, input_connections
+from cofire.lab.report.results_curves import (
+    cell_curves,
+    input_connections,
+    was_validated,
+)
 from cofire.lab.report.results_receipts import receipts
 from cofire.lab.report.results_summary import (
     best_table,
@@ -128,6 +132,7 @@ def results_page(
             for cell, own in cells.items()
             if cell.method not in BASELINES
         ],
+        "validated": any(was_validated(result.curves) for result in results),
         "useful": _useful({cell.data for cell in cells}),
         "runs": receipts(
             sorted(results, key=_run_order),

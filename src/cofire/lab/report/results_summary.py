@@ -260,7 +260,7 @@ def cell_table(cells: ResultsByCell, methods: Mapping[str, int]) -> str:
         NEURONS: lambda cell, _: _hidden(cell),
         "epsilon": lambda cell, _: _epsilon(cell),
         "profile": lambda cell, _: Shown(cell.profile),
-        "epochs": lambda cell, _: Shown(rows_text(cell)),
+        "epochs": lambda cell, _: _epochs(cell),
         "seeds": lambda _, own: Shown(str(len(own)), len(own)),
         **{c.heading: partial(_mean, c) for c in COLUMNS.values() if c.heading},
     }
@@ -318,6 +318,10 @@ def _baseline(of: tuple[Cell, Sequence[Result]], column: str) -> Shown:
 
 def _hidden(cell: Cell) -> Shown:
     return Shown(str(cell.hidden), cell.hidden) if cell.hidden else NOTHING
+
+
+def _epochs(cell: Cell) -> Shown:
+    return NOTHING if cell.method in BASELINES else Shown(rows_text(cell))
 
 
 def _epsilon(cell: Cell) -> Shown:
