@@ -323,14 +323,28 @@ def _command(method: str, given: Mapping[str, Any]) -> str:
 
 def _conclusion(results: "list[Result]", given: Mapping[str, Any]) -> str:
     """Say which method is best, what the seeds do not settle, and how to train it."""
-    from cofire.lab.experiments.compare import not_surely_worse, standings
+    from cofire.lab.experiments.compare import (
+        not_surely_worse,
+        same_networks,
+        standings,
+    )
     from cofire.lab.names import BASELINES, method_name
 
     found = standings(results)
     best, *ours = _training(found, results, given).items()
-    lines = ["", f"Best on these rows: {method_name(best[0])}."]
+    equal = [method_name(one.method) for one in found if one.mean == found[0].mean]
+    lines = ["", f"Best on these rows: {', '.join(equal)}."]
+    if len(equal) > 1:
+        lines[1] = lines[1].replace("Best", "Best, and equally good", 1)
+    same = [method_name(method) for method in same_networks(results)]
+    if same:
+        lines.append(
+            f"The same networks in all runs: {', '.join(same)}. No connection moved in "
+            "so few steps: give more --epochs, or leave it out."
+        )
     close = [method_name(method) for method in not_surely_worse(found)]
-    if len(close) > 1 and len(close) == len(found) - 1:
+    close = [name for name in close if name not in equal]
+    if len(close) > 1 and len(close) == len(found) - len(equal):
         lines.append("None of the others is surely worse.")
     elif close:
         lines.append(f"Not surely worse: {', '.join(close)}.")
@@ -339,5 +353,6 @@ def _conclusion(results: "list[Result]", given: Mapping[str, Any]) -> str:
         lines += [f"Of cofire's methods the best is {method_name(m)}:" for m, _ in ours]
         lines += [f"  {command}" for _, command in ours]
     else:
-        lines += ["To train it:", f"  {best[1]}"]
+        it = "it" if len(equal) == 1 else method_name(best[0])
+        lines += [f"To train {it}:", f"  {best[1]}"]
     return "\n".join(lines)

@@ -339,10 +339,23 @@ def test_the_last_line_trains_the_very_model(
     assert train_again(command)["test_score"] == score_of(out, method)
 
 
+def test_methods_that_never_moved_a_connection_are_named(words_csv, tmp_path):
+    only = "--methods", "set", "static", "--seeds", 1
+    short = compare(words_csv, tmp_path / "out", *only, "--epochs", 2)
+    assert "Best, and equally good on these rows: SET, Static." in short.output
+    assert "The same networks in all runs: SET, Static." in short.output
+    assert "To train SET:" in short.output
+    text = (tmp_path / "out" / "compare-words.md").read_text("utf-8")
+    assert "No connection moved: SET and Static are the same networks" in text
+    assert "surely worse" not in short.output
+    long = compare(words_csv, tmp_path / "longer", *only, "--epochs", 300)
+    assert "The same networks" not in long.output and long.exit_code == 0
+
+
 def test_what_the_seeds_do_not_settle_is_said(words_csv, tmp_path):
-    only = "--methods", "set", "static", "--seeds", 2
-    said = compare(words_csv, tmp_path / "out", *only).output
-    assert re.search(r"Not surely worse: (SET|Static)\.", said)
+    only = "--methods", "set", "dense", "--seeds", 2
+    said = compare(words_csv, tmp_path / "out", *only, "--epochs", 30).output
+    assert re.search(r"Not surely worse: (SET|Dense)\.", said)
     sure = [result("set", s, 0.50 + 0.01 * s) for s in range(6)]
     sure += [result("ctre_sim", s, 0.80 + 0.01 * s) for s in range(6)]
     assert not_surely_worse(standings(sure)) == []

@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import numpy as np
+
 from cofire.data import CATALOG
 from cofire.data.preprocessing.training_rows import FileOptions
 from cofire.lab.experiments.effect_sizes import Estimate, mean_difference
@@ -212,6 +214,30 @@ def _listed(names: Sequence[str], most: int = 3) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def same_networks(results: Sequence[Result]) -> list[str]:
+    """Return the methods whose runs are the same, to the last bit of every loss.
+
+    So it is if the runs are too short for a connection to move.
+    """
+    losses: dict[str, dict[int, bytes]] = {}
+    for result in results:
+        if "loss" in result.curves:
+            own = losses.setdefault(result.run.method, {})
+            own[result.run.seed] = np.asarray(result.curves["loss"]).tobytes()
+    equal = [
+        [name for name in losses if losses[name] == own] for own in losses.values()
+    ]
+    most = max(equal, key=len, default=[])
+    return most if len(most) > 1 else []
+
+
+def _not_moved(results: Sequence[Result]) -> str:
+    same = [method_name(method) for method in same_networks(results)]
+    if not same:
+        return ""
+    return f" No connection moved: {_listed(same)} are the same networks in all runs."
+
+
 def seeds_needed(n_rivals: int, level: float = LEVEL) -> int:
     """Return how many seeds a test against `n_rivals` needs to find anything.
 
@@ -266,7 +292,7 @@ def comparison_table(
         f"{_same_terms(results)} Behind the best: mean difference paired by seed, with "
         "a t interval of 95 %. p: Wilcoxon's signed-rank test against the best, "
         "Holm-corrected; the best was chosen by these very runs. "
-        f"{_power(found)}{_settings(results)}",
+        f"{_power(found)}{_settings(results)}{_not_moved(results)}",
         digits_of={score: 1 if is_share else 3, "p": 4, "density %": 2},
         grouped=frozenset({"connections"}),
     )
