@@ -304,23 +304,59 @@ def time_figure(half):
             ours = model == OURS
             colour = "#6A00A8" if ours else "#555555"
             axis.plot([x], [y], "*" if ours else "o", color=colour, ms=9 if ours else 4)
-            near = [
-                other
-                for other, (u, v) in points.items()
-                if other != model and abs(v - y) < 0.35 and 0 < math.log10(u / x) < 0.7
-            ]  # another's point would lie under a label at the right
-            left = bool(near)
-            axis.annotate(
-                shown(model),
-                (x, y),
-                xytext=(-6 if left else 6, 0),
-                textcoords="offset points",
-                ha="right" if left else "left",
-                va="center",
-                color=colour,
-                fontweight="bold" if ours else "normal",
-            )
+        name_points(axis, points)
         return figure
+
+
+def name_points(axis, points):
+    """Write the names beside the points: where they would overlap, a line leads there.
+
+    Each name takes the first free place at the right, at the left, then further above
+    and below; the best models choose first.
+    """
+    figure = axis.figure
+    figure.draw_without_rendering()
+    transform, to_points = axis.transData, 72 / figure.dpi
+    at = {m: transform.transform(xy) * to_points for m, xy in points.items()}
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in at.values()]
+    high, wide = 10, 5.3  # of a line, and of a letter
+    for model, (x, y) in sorted(at.items(), key=lambda item: -item[1][1]):
+        ours, length = model == OURS, wide * len(shown(model))
+        places = [(side, up) for up in (0, 1, -1, 2, -2, 3, -3) for side in (1, -1)]
+        for side, up in places:
+            start = x + 7 * side + (6 * side if up else 0)
+            low, end = y + 9 * up - high / 2, start + side * length
+            box = (min(start, end), low, max(start, end), low + high)
+            if not any(overlap(box, other) for other in taken):
+                break
+        taken.append(box)
+        axis.annotate(
+            shown(model),
+            points[model],
+            xytext=(start - x, 9 * up),
+            textcoords="offset points",
+            ha="left" if side > 0 else "right",
+            va="center",
+            color="#6A00A8" if ours else "#555555",
+            fontweight="bold" if ours else "normal",
+            arrowprops={"arrowstyle": "-", "lw": 0.5, "color": "#999999"}
+            if up
+            else None,
+        )
+
+
+def overlap(one, other):
+    """Say whether boxes (left, bottom, right, top) overlap.
+
+    >>> overlap((0, 0, 2, 2), (1, 1, 3, 3)), overlap((0, 0, 1, 1), (1, 0, 2, 1))
+    (True, False)
+    """
+    return (
+        one[0] < other[2]
+        and other[0] < one[2]
+        and one[1] < other[3]
+        and other[1] < one[3]
+    )
 
 
 def save(figure, path):

@@ -280,3 +280,26 @@ def test_goal_of_words(tables, tmp_path, ours, reached):
     }
     path = write(tables, tmp_path / "rows.csv", made_rows(tables, scores, "choosing"))
     assert tables.goals.words(tables.summary.read([path])).reached is reached
+
+
+# --- the figure -----------------------------------------------------------------------
+
+
+def test_names_of_models_that_lie_close_do_not_overlap(tables):
+    pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+    from matplotlib.text import Text
+
+    names = ("cofire", "extra_trees", "random_forest", "tabm_d", "mlp", "xgboost")
+    points = {name: (2 + 0.2 * i, 5 + 0.1 * i) for i, name in enumerate(names)}
+    with tables.report.our_look():
+        figure = Figure(figsize=(7.0, 4.2), layout="constrained")
+        axis = figure.subplots()
+        axis.set(xscale="log", xlim=(0.02, 40), ylim=(12, 2))
+        tables.report.name_points(axis, points)
+        figure.draw_without_rendering()
+        # Of the words alone: that of an annotation has its line, too.
+        boxes = [Text.get_window_extent(text).extents for text in axis.texts]
+    assert len(boxes) == len(names)
+    for one, other in itertools.combinations(boxes, 2):
+        assert not tables.report.overlap(one, other)

@@ -158,7 +158,7 @@ def test_bars_are_stacked_and_summed():
     widths = [bar.get_width() for bar in axis.patches]
     assert sum(widths) == pytest.approx(0.024 + 0.203)
     many = {"": {"set": {"training": 2.4e8}}}
-    (axis,) = plots.cost(many, x_label="Multiply-adds an epoch").axes
+    (axis,) = plots.cost(many, x_label="Multiply-adds per epoch").axes
     assert axis.texts[0].get_text() == "240 M"
 
 

@@ -56,8 +56,8 @@ def cost_figures(cells: Cells) -> Figures:
         seconds.setdefault(title, {})[_name(gathered)] = ms
         adds.setdefault(title, {})[_name(gathered)] = _multiply_adds(gathered)
     return {
-        "": plots.cost(seconds, x_label="Milliseconds an epoch"),
-        "-multiply-adds": plots.cost(adds, x_label="Multiply-adds an epoch"),
+        "": plots.cost(seconds, x_label="Milliseconds per epoch"),
+        "-multiply-adds": plots.cost(adds, x_label="Multiply-adds per epoch"),
     }
 
 

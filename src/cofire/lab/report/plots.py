@@ -160,7 +160,7 @@ def _removal_name(score: str, order: str) -> str:
 def cost(
     panels: Mapping[str, Mapping[str, Mapping[str, float]]],
     *,
-    x_label: str = "Seconds an epoch",
+    x_label: str = "Seconds per epoch",
     columns: int = 3,
 ) -> "Figure":
     """Draw stacked bars of the cost of an epoch: {title: {method: {part: amount}}}.
