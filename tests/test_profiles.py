@@ -2,7 +2,7 @@ import inspect
 
 import pytest
 
-from cofire import METHODS, SparseMLPClassifier, profiles
+from cofire import METHODS, SparseMLPClassifier, SparseMLPRegressor, profiles
 from cofire.estimators.plan import check_parameters
 from helpers.estimator_cases import classes
 
@@ -16,6 +16,15 @@ def test_a_profile_is_made_of_parameters(profile):
     # What tells runs of one protocol apart is not in it.
     free = {"hidden_layer_sizes", "method", "epsilon", "random_state", "n_jobs"}
     assert not free & set(profile)
+
+
+@pytest.mark.parametrize("profile", [*PROFILES, profiles.HOUSE])
+def test_a_profile_can_be_made_to_fit_the_regressor(profile):
+    X, y = classes(n=150)
+    how = profiles.for_regressor(profile) | {"max_iter": 2}
+    model = SparseMLPRegressor((8,), method="set", random_state=0, **how)
+    model.fit(X[20:], y[20:], X_val=X[:20], y_val=y[:20])
+    assert len(model.history_) == 2
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))

@@ -678,6 +678,14 @@ def test_forged_contents_are_refused(change, content, tmp_path):
         cofire.load(tmp_path / "m")
 
 
+def test_a_header_with_a_damaged_byte_is_called_damaged(content, tmp_path):
+    (tmp_path / "m").write_bytes(content[:100] + b"\xc5" + content[101:])
+    words = "damaged: byte 100 of its header is no text. .*copy it again"
+    with pytest.raises(ModelFormatError, match=words) as caught:
+        cofire.load(tmp_path / "m")
+    assert "codec" not in str(caught.value)
+
+
 def test_checksums_are_those_of_the_arrays(content, tmp_path):
     (tmp_path / "m").write_bytes(content)
     document, tensors = container.read(tmp_path / "m")

@@ -5,12 +5,13 @@
 
 MASKED and SPARSE are the settings that the paper's figures come from; where the paper
 leaves them open, they are those of its authors' programs. They are not recommendations.
-A regressor has no `label_smoothing`: leave that one out.
+A regressor has no `label_smoothing`: `for_regressor` leaves it out.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["DEFAULTS_0_1", "HOUSE", "MASKED", "SPARSE"]
+__all__ = ["DEFAULTS_0_1", "HOUSE", "MASKED", "SPARSE", "for_regressor"]
 
 _ONE_NETWORK: dict[str, Any] = {
     "standardize": False,
@@ -115,3 +116,14 @@ DEFAULTS_0_1: dict[str, Any] = _ONE_NETWORK | {
 
 `SparseMLPRegressor` had a learning_rate_init of 0.001, and has no label_smoothing.
 """
+
+
+def for_regressor(profile: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a profile without what only classes have.
+
+    >>> from cofire import SparseMLPRegressor, profiles
+    >>> model = SparseMLPRegressor(epsilon=1, **profiles.for_regressor(profiles.HOUSE))
+    >>> sorted(set(profiles.HOUSE) - set(profiles.for_regressor(profiles.HOUSE)))
+    ['label_smoothing']
+    """
+    return {name: v for name, v in profile.items() if name != "label_smoothing"}

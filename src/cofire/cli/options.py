@@ -118,6 +118,11 @@ def parsed_options(texts: list[str], estimator: Any) -> dict[str, Any]:
             raise ValueError(
                 f"--option {text}: expected name=value, as in momentum=0.8."
             )
+        if name == "profile":
+            raise ValueError(
+                f"--option {text}: a profile is no parameter, but a set of them. Use "
+                f"--profile {value.lower()} of `cofire train`."
+            )
         if name not in estimator.get_params():
             raise unknown_name("option", name, estimator.get_params().keys())
         try:

@@ -123,7 +123,7 @@ def _with_remedy(error: Exception) -> str:
     text = reason(error)
     if "newer cofire" in text:
         return f"{text} Update cofire."
-    if "not a cofire model" in text and "cut off" not in text:
+    if "not a cofire model" in text and "model, or" not in text:
         return f"{text.rstrip('.')}. Name a file that a model was saved to."
     return f"{text.rstrip('.')}. {DAMAGED}"
 
@@ -170,6 +170,11 @@ def _read_header(file: BufferedReader, size: int) -> tuple[Document, int]:
         if _has_too_many_values(text):
             raise ValueError("its header holds too many values")
         header = json.loads(text, object_pairs_hook=_without_duplicates)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"not a cofire model, or damaged: byte {8 + error.start} of its header is "
+            "no text."
+        ) from error
     except ValueError as error:
         raise ValueError(f"not a cofire model: {error}") from error
     if not isinstance(header, dict):

@@ -54,7 +54,7 @@ def for_task(settings: Mapping[str, Any], profile: str, task: str) -> dict[str, 
     """Return the settings of a profile that an estimator for this task has."""
     if task != "regression":
         return dict(settings)
-    found = {name: v for name, v in settings.items() if name != "label_smoothing"}
+    found = profiles.for_regressor(settings)
     if profile == "defaults_0_1":  # the regressor had defaults of its own
         found |= {"solver": "adam", "learning_rate_init": 0.001}
     return found
