@@ -223,6 +223,13 @@ def test_the_page_says_first_where_we_lose_and_which_goals_are_reached(
     assert (tmp_path / "accuracy.png").stat().st_size > 1000
 
 
+def test_published_figures_stand_beside_ours(features):
+    down, _ = made_rows({("mnist", "cofire"): 0.9, ("khan", "cofire"): 0.5})
+    text = features.report.published_part(features.report.scores_of(pd.DataFrame(down)))
+    assert "| mnist | 90.0 | 90.0 | 89.2 | 86.9 | 87.9 | 81.8 |" in text
+    assert "isolet |" not in text and "khan" not in text
+
+
 @pytest.mark.parametrize(
     ("change", "missed"),
     [
@@ -245,7 +252,12 @@ def test_selectors_are_compared_on_the_same_rows(features):
     down += [{**row, "split": 1} for row in second]
     lone, _ = made_rows({("musk", "cofire"): 1.0})
     slow = {**lone[0], "selector": "anova", "status": "not finished", "accuracy": None}
-    scores = features.report.scores_of(pd.DataFrame([*down, *lone, slow]))
+    rows = pd.DataFrame([*down, *lone, slow])
+    scores = features.report.scores_of(rows)
+    assert features.report.splits_of(rows) == "1 split"  # the second does not count
+    more = [{**row, "split": 1} for row in lone]
+    more = pd.DataFrame([*down, *lone, *more])
+    assert features.report.splits_of(more) == "1 to 2 splits"
     found = {line[0]: line[1:4] for line in features.report.compare(scores)}
     assert found["anova"] == pytest.approx((1, 0.5, 0.6))
     assert found["cofire"] == pytest.approx((2, 0.75, 0.75))
