@@ -82,7 +82,7 @@ def test_the_model_knows_which_column_identifies_rows():
     assert result.stdout.startswith("row,prediction\n1,")
     assert "has no column 'who': rows are numbered instead" in result.stderr
     assert (
-        "1 columns of numbers, 0 of words, 1 of dates, 6 features"
+        "1 column of numbers, 0 of words, 1 of dates, 6 features"
         in done("info", "a.cofire").stdout
     )
 

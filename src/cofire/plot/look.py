@@ -122,7 +122,7 @@ def stroke_of(method: str) -> Stroke:
 
 
 def on_dark(colour: str) -> str:
-    """Return the colour for a dark background: the same hue; greys stay away from white.
+    """Return the colour for a dark ground: the same hue; greys stay away from white.
 
     >>> on_dark("#000000"), on_dark("#0072B2")
     ('#adadad', '#48b7f5')

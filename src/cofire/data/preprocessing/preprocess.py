@@ -201,7 +201,8 @@ class Preprocessing:
             n_dates = sum(isinstance(c, DateColumn) for c in self.steps.columns)
             n_numbers = len(self.steps.columns) - n_words - n_dates
             of_dates = f"{n_dates} of dates, " if n_dates else ""
-            numbers = f"{n_numbers} columns of numbers, {n_words} of words"
+            columns = "column" if n_numbers == 1 else "columns"
+            numbers = f"{n_numbers} {columns} of numbers, {n_words} of words"
             kinds = f"{numbers}, {of_dates}{kinds}"
         missing = f"filled with the {self.missing}" if self.missing else "refused"
         return f"{kinds}; scale {self.scale}; missing values {missing}"
