@@ -130,7 +130,12 @@ def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], RunData]":
     """Return the runs, and their rows: a file that cannot be read is reported now."""
     from cofire import SparseMLPClassifier
     from cofire.lab.experiments.baselines import baselines_of
-    from cofire.lab.experiments.compare import HIDDEN, comparison_runs, with_target
+    from cofire.lab.experiments.compare import (
+        HIDDEN,
+        comparison_runs,
+        with_gaps,
+        with_target,
+    )
     from cofire.lab.experiments.run_data import load_run_data
 
     is_named(given["data"])
@@ -152,6 +157,7 @@ def _planned(given: Mapping[str, Any]) -> "tuple[list[Run], RunData]":
     if given["baselines"]:
         names = baselines_of(parts.task)
         runs += comparison_runs(*about, names, given["seeds"], **how)
+    runs = [with_gaps(run, parts.kept_gaps) for run in runs]
     return [with_target(run, parts.target) for run in runs], parts
 
 

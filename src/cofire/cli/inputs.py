@@ -85,14 +85,19 @@ def is_named(data: str) -> bool:
     return False
 
 
-def training_rows(given: "Mapping[str, Any]") -> "TrainingRows":
-    """Return the rows that a command's DATA and its options stand for."""
+def training_rows(given: "Mapping[str, Any]", *, takes_gaps: bool) -> "TrainingRows":
+    """Return the rows that a command's DATA and its options stand for.
+
+    takes_gaps: whether the model takes missing values.
+    """
     from cofire.data.preprocessing.training_rows import TrainingRows
 
     data, files = given["data"], file_options(given)
     if is_named(data):
         return TrainingRows.of_catalogue(data, files)
-    return TrainingRows.of_file(Path(data), files, given["task"], given["seed"])
+    return TrainingRows.of_file(
+        Path(data), files, given["task"], given["seed"], takes_gaps=takes_gaps
+    )
 
 
 class Rows(NamedTuple):

@@ -43,7 +43,10 @@ Scale = Annotated[
     str | None, typer.Option(help="How columns are scaled: {scale}. [standard]")
 ]
 Missing = Annotated[
-    str | None, typer.Option(help="Fill missing values with: {missing}.")
+    str | None,
+    typer.Option(
+        help="Missing values: {missing}. [keep; refused where the model takes none]"
+    ),
 ]
 Categorical = Annotated[
     list[str] | None, typer.Option(help="Column of words that look like numbers.")

@@ -28,7 +28,10 @@ def baseline_scores(rows: "TrainingRows", seed: int) -> list[Figures]:
     linear = baselines_of(rows.task)[0]
     try:
         model = BASELINES[linear].fit(
-            rows.X, rows.y, rows.task, seed=seed, n_threads=available_cores()
+            *(rows.X, rows.y, rows.task),
+            seed=seed,
+            n_threads=available_cores(),
+            gaps=rows.kept_gaps,
         )
         found.append(
             {"name": linear, "title": method_name(linear), **scores_of(rows, model)}

@@ -159,7 +159,9 @@ def train(
             raise ValueError("--epsilon and --density: leave one of them out.")
         path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
         check_out(path)
-        rows = training_rows(given)
+        # A regressor has no other parameters than a classifier.
+        takes_gaps = bool(_estimator("classification", given).standardize)
+        rows = training_rows(given, takes_gaps=takes_gaps)
         tell(rows.notes)
         estimator = _estimator(rows.task, given)
         with _says_how_to_resume(checkpoint):

@@ -128,7 +128,9 @@ def tune(
         path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
         check_out(path)
         check_out(store / "runs.sqlite", "--store")
-        rows = training_rows(given)
+        # A regressor has no other parameters than a classifier.
+        takes_gaps = bool(_estimator("classification", given).standardize)
+        rows = training_rows(given, takes_gaps=takes_gaps)
         tell(rows.notes)
         found = _search(rows, given)
         save_model(rows, found.best_estimator_, path)

@@ -212,6 +212,8 @@ class _Step:
     origin: float = 0.0
     unit: float = 1.0
     levels: tuple[str, ...] | None = None
+    missing: bool = False
+    """Whether the last feature, or level, says that the value is missing."""
 
 
 def _steps(steps: Any) -> list[_Step]:
@@ -228,37 +230,51 @@ def _column_step(own: Any) -> _Step:
         raise _no_dates(own.name)
     if isinstance(own, WordColumn):
         fill = None if own.fill is None else float(own.categories.index(own.fill))
-        return _Step(own.name, fill, levels=own.categories)
-    return _Step(own.name, own.fill, own.origin, own.unit)
+        if not own.missing:
+            return _Step(own.name, fill, levels=own.categories)
+        levels = (*own.categories, "(missing)")
+        fill = float(len(own.categories))
+        return _Step(own.name, fill, levels=levels, missing=True)
+    return _Step(own.name, own.fill, own.origin, own.unit, missing=own.missing)
 
 
 def _after(steps: list[_Step], inputs: Inputs) -> tuple[tuple[Column, ...], Inputs]:
     """Let inputs come from the columns of a file instead of the features made of them.
 
     Of two scales after each other one remains. A feature that is 0 or 1, for a level,
-    makes the input of a level.
+    makes the input of a level, one that says "missing" that of a flag.
     """
-    columns = tuple(Column(own.name, own.levels, own.fill) for own in steps)
-    widths = [1 if own.levels is None else len(own.levels) for own in steps]
+    columns = tuple(
+        Column(own.name, own.levels, own.fill, n_stand_ins=_n_stand_ins(own))
+        for own in steps
+    )
+    widths = [1 + own.missing if own.levels is None else len(own.levels) for own in steps]
     level = np.concatenate([np.arange(width) for width in widths])[inputs.column]
     column = np.repeat(np.arange(len(steps)), widths)[inputs.column].astype(np.int32)
     is_level = np.array([own.levels is not None for own in steps])[column]
     origin, unit = np.array([[own.origin, own.unit] for own in steps])[column].T
     # A piece keeps centre and scale, which are of its value from 0 to 1.
-    number = (inputs.kind == Kind.NUMBER) & ~is_level
+    is_flag = ~is_level & (level == 1)
+    is_truth = is_level | is_flag
+    number = (inputs.kind == Kind.NUMBER) & ~is_truth
+    kind = np.where(is_level, np.int8(Kind.LEVEL), inputs.kind)
     absent, present = _of_zero_and_one(inputs)
     return columns, replace(
         inputs,
-        kind=np.where(is_level, np.int8(Kind.LEVEL), inputs.kind),
+        kind=np.where(is_flag, np.int8(Kind.MISSING), kind),
         column=column,
         centre=np.where(number, origin + unit * inputs.centre, inputs.centre),
         scale=np.where(number, unit * inputs.scale, inputs.scale),
         low=origin + unit * inputs.low,
         width=unit * inputs.width,
         level=np.where(is_level, level, inputs.level).astype(np.int32),
-        absent=np.where(is_level, absent, inputs.absent),
-        present=np.where(is_level, present, inputs.present),
+        absent=np.where(is_truth, absent, inputs.absent),
+        present=np.where(is_truth, present, inputs.present),
     )
+
+
+def _n_stand_ins(step: _Step) -> int:
+    return 1 if step.missing and step.levels is not None else 0
 
 
 def _of_zero_and_one(inputs: Inputs) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The named columns of a table as features: numbers and dates scaled, words one-hot."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from cofire.data.preprocessing.kinds import (
     words,
 )
 from cofire.data.preprocessing.scales import (
+    FILLS,
     fill_values,
     gap_fault,
     note_of_squeezed,
@@ -43,16 +44,21 @@ class NumberColumn:
 
     name: str
     fill: float | None
-    """What replaces a missing value; None: it is refused."""
+    """What replaces a missing value; None: it is kept or refused."""
     origin: float
     unit: float
+    missing: bool = False
+    """Whether one more feature, the last, says that the value is missing."""
 
-    n_features = 1
+    @property
+    def n_features(self) -> int:
+        """One, and whether it is missing."""
+        return 1 + self.missing
 
     @property
     def feature_names(self) -> list[str]:
         """The column's own name."""
-        return [self.name]
+        return [self.name] + [f"{self.name} missing"] * self.missing
 
 
 @dataclass(frozen=True)
@@ -62,16 +68,18 @@ class WordColumn:
     name: str
     fill: str | None
     categories: tuple[str, ...]
+    missing: bool = False
 
     @property
     def n_features(self) -> int:
-        """One for each category."""
-        return len(self.categories)
+        """One for each category, and whether the value is missing."""
+        return len(self.categories) + self.missing
 
     @property
     def feature_names(self) -> list[str]:
         """Name and category."""
-        return [f"{self.name}={category}" for category in self.categories]
+        levels = [*self.categories] + ["(missing)"] * self.missing
+        return [f"{self.name}={level}" for level in levels]
 
 
 @dataclass(frozen=True)
@@ -80,23 +88,26 @@ class DateColumn:
 
     name: str
     fill: tuple[float, ...] | None
-    """What replaces the parts of a missing date; None: it is refused."""
+    """What replaces the parts of a missing date; None: it is kept or refused."""
     origin: tuple[float, ...]
     unit: tuple[float, ...]
     day_first: bool
     """The order of day and month in dates such as 03/04/2020."""
     times: bool
     """Whether the time of day is among the parts."""
+    missing: bool = False
 
     @property
     def n_features(self) -> int:
-        """One for each part."""
-        return len(self.origin)
+        """One for each part, and whether the date is missing."""
+        return len(self.origin) + self.missing
 
     @property
     def feature_names(self) -> list[str]:
         """The column's own name for the days, then those of the other parts."""
-        return part_names(self.name, self.times)
+        return part_names(self.name, self.times) + (
+            [f"{self.name} missing"] * self.missing
+        )
 
 
 Column = NumberColumn | WordColumn | DateColumn
@@ -107,6 +118,8 @@ class Columns:
     """How columns become features, in the order of the columns."""
 
     columns: tuple[Column, ...]
+    keep: bool = False
+    """Whether missing values without a fill value stay missing; else refused."""
 
     @classmethod
     def fit(
@@ -133,11 +146,9 @@ class Columns:
         texts = {
             name: words(frame, name) for name in frame.columns if name not in names
         }
-        refuse_missing(
-            {name: _is_nan(values[name][:, 0]) for name in names}
-            | {name: _is_nan(column) for name, column in texts.items()},
-            missing,
-        )
+        gaps = {name: _is_nan(values[name][:, 0]) for name in names}
+        gaps |= {name: _is_nan(column) for name, column in texts.items()}
+        refuse_missing(gaps, missing)
         made: dict[str, Column] = {}
         if names:
             matrix = np.column_stack([values[name] for name in names])
@@ -153,7 +164,14 @@ class Columns:
                 made[name] = _made(name, kinds[name], filled, origin[own], unit[own])
         for name, column in texts.items():
             made[name] = _word_column(name, column, missing)
-        return cls(tuple(made[name] for name in frame.columns))
+        found = cls(tuple(made[name] for name in frame.columns), missing == "keep")
+        if not (found.keep and found.is_sparse):
+            return found
+        # Sparse rows hold no NaN.
+        return cls(
+            tuple(replace(c, missing=bool(gaps[c.name].any())) for c in found.columns),
+            keep=True,
+        )
 
     def scaling_notes(self, frame: Any) -> list[str]:
         """Note columns of the training rows whose scaled values are nearly all equal.
@@ -174,6 +192,16 @@ class Columns:
     def n_features(self) -> int:
         """Number of features that the columns become."""
         return sum(column.n_features for column in self.columns)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether rows become sparse; what says "missing" does not count."""
+        n_values = [own.n_features - own.missing for own in self.columns]
+        stored = [
+            1 if isinstance(own, WordColumn) else n
+            for own, n in zip(self.columns, n_values, strict=True)
+        ]
+        return sum(stored) < _SPARSE_BELOW * sum(n_values)
 
     def transform(
         self, frame: Any, dropped: Collection[str] = ()
@@ -201,10 +229,7 @@ class Columns:
         faults: list[Fault] = []
         parts = [self._features(frame, own, notes, faults) for own in self.columns]
         refuse(faults)
-        stored = [
-            1 if isinstance(c, WordColumn) else c.n_features for c in self.columns
-        ]
-        if sum(stored) < _SPARSE_BELOW * self.n_features:
+        if self.is_sparse:
             stacked = [scipy.sparse.csr_array(part) for part in parts]
             return scipy.sparse.hstack(stacked, "csr", np.float32), notes
         return np.hstack(
@@ -220,7 +245,7 @@ class Columns:
             if not self._may_be_missing(column, missing, faults):
                 return np.empty((0, 0))
             texts[missing] = column.fill
-            return _one_hot(texts, column, notes)
+            return _with_flag(_one_hot(texts, column, notes), column, missing)
         kind: Kind = "numbers"
         if isinstance(column, DateColumn):
             kind = Dates(column.day_first, column.times)
@@ -234,15 +259,18 @@ class Columns:
             return np.empty((0, 0))
         if column.fill is not None:
             values = np.where(missing[:, None], np.array(column.fill), values)
-        origin, unit = np.array(column.origin), np.array(column.unit)
-        return scaled(values, np.atleast_1d(origin), np.atleast_1d(unit))
+        features = scaled(
+            values, np.atleast_1d(column.origin), np.atleast_1d(column.unit)
+        )
+        if column.fill is None:  # a date is missing once; sparse rows hold no NaN
+            features[missing, 0 if self.is_sparse else 1 :] = 0.0
+        return _with_flag(features, column, missing)
 
-    @staticmethod
     def _may_be_missing(
-        column: Column, missing: np.ndarray, faults: list[Fault]
+        self, column: Column, missing: np.ndarray, faults: list[Fault]
     ) -> bool:
         """Add a fault if values are missing and the model does not know what to do."""
-        if column.fill is not None:
+        if self.keep or column.fill is not None:
             return True
         fault = gap_fault({column.name: missing})
         faults += [] if fault is None else [fault]
@@ -250,12 +278,19 @@ class Columns:
 
     def to_list(self) -> list[dict[str, Any]]:
         """Return the columns as plain values, for JSON."""
-        return [asdict(column) for column in self.columns]
+        plain = [asdict(column) for column in self.columns]
+        # As in older files, where nothing was missing.
+        return [
+            {name: v for name, v in own.items() if name != "missing" or v}
+            for own in plain
+        ]
 
     @classmethod
-    def from_list(cls, plain: list[dict[str, Any]]) -> "Columns":
+    def from_list(
+        cls, plain: list[dict[str, Any]], *, keep: bool = False
+    ) -> "Columns":
         """Undo `to_list`; anything else is a ValueError, TypeError or LookupError."""
-        return cls(tuple(_restored(**column) for column in plain))
+        return cls(tuple(_restored(**column) for column in plain), keep)
 
 
 def _restored(
@@ -266,18 +301,22 @@ def _restored(
     unit: Any = None,
     day_first: Any = None,
     times: Any = None,
+    missing: Any = False,
 ) -> Column:
     if type(name) is not str:
         raise TypeError("a column's name is not text")
+    if type(missing) is not bool:
+        raise TypeError(f"column {name!r}: expected true or false")
     if categories is not None:
         known = tuple(str(category) for category in categories)
-        return WordColumn(name, None if fill is None else str(fill), known)
+        return WordColumn(name, None if fill is None else str(fill), known, missing)
     if times is not None:
-        return _restored_dates(name, fill, origin, unit, day_first, times)
+        dates = _restored_dates(name, fill, origin, unit, day_first, times)
+        return replace(dates, missing=missing)
     values = float(origin), float(unit)
     if not np.isfinite(values).all() or values[1] == 0:
         raise ValueError(f"the scale of column {name!r} is not finite")
-    return NumberColumn(name, None if fill is None else float(fill), *values)
+    return NumberColumn(name, None if fill is None else float(fill), *values, missing)
 
 
 def _restored_dates(
@@ -352,8 +391,8 @@ def _not(name: str, kind: str, cells: list[tuple[int, Any]]) -> Fault:
     found = list(dict.fromkeys(text for _, text in cells))
     return Fault(
         f"column {name!r} must hold {kind}, as in training, and has {cells_of(cells)}. "
-        "Correct the cells, or leave them empty if the model was trained with "
-        f"`missing`; `na={found[:8]!r}` reads them as empty.",
+        "Correct the cells, or leave them empty if the model takes missing values: "
+        f"`na={found[:8]!r}` reads them as empty.",
     )
 
 
@@ -367,23 +406,34 @@ def _word_column(name: str, values: np.ndarray, missing: str | None) -> WordColu
     known = values[~_is_nan(values)].astype(str)
     categories, counts = np.unique(known, return_counts=True)
     # The most frequent one, or the first of several, as SimpleImputer does.
-    fill = None if missing is None else str(categories[counts.argmax()])
-    return WordColumn(name, fill, tuple(categories.tolist()))
+    fill = str(categories[counts.argmax()]) if missing in FILLS else None
+    has_gaps = missing == "keep" and len(known) < len(values)
+    return WordColumn(name, fill, tuple(categories.tolist()), has_gaps)
 
 
 def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Samples:
-    from sklearn.preprocessing import OneHotEncoder
-
-    known = np.array(column.categories, dtype=object)
-    unknown = sorted(set(values) - set(column.categories))
+    """Return a feature for each category; a missing value belongs to none."""
+    unknown = sorted(set(values) - {*column.categories, None})
     if unknown:
         n_rows = int(np.isin(values.astype(str), np.array(unknown)).sum())
         notes.append(
             f"column {column.name!r}: {n_rows} rows have a value that did not occur in "
             f"training ({listed(unknown)}); they belong to none of its categories"
         )
-    encoder = OneHotEncoder(
-        categories=[known], handle_unknown="ignore", dtype=np.float32
-    )
-    encoder.fit(known[:, None])
-    return scipy.sparse.csr_array(encoder.transform(values.astype(object)[:, None]))
+    index = {category: i for i, category in enumerate(column.categories)}
+    codes = np.array([index.get(value, -1) for value in values], np.int32)
+    ends = np.concatenate([[0], np.cumsum(codes >= 0)])
+    codes = codes[codes >= 0]
+    ones = np.ones(len(codes), np.float32)
+    shape = len(values), len(index)
+    return scipy.sparse.csr_array((ones, codes, ends), shape=shape)
+
+
+def _with_flag(features: Samples, column: Column, missing: np.ndarray) -> Samples:
+    """Add the feature that says which values are missing, if the column has one."""
+    if not column.missing:
+        return features
+    flag = missing[:, None].astype(np.float32)
+    if scipy.sparse.issparse(features):
+        return scipy.sparse.hstack([features, flag], "csr")
+    return np.hstack([features, flag])

@@ -1,4 +1,4 @@
-"""The features of a matrix, which have no names: missing values filled, scaled."""
+"""The features of a matrix, which have no names: gaps kept or filled, scaled."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -28,6 +28,8 @@ class Features:
     fill: np.ndarray | None
     origin: np.ndarray
     unit: np.ndarray
+    keep: bool = False
+    """Whether missing values without a fill value stay missing; else refused."""
 
     @classmethod
     def fit(cls, X: Samples, scale: str, missing: str | None) -> Self:
@@ -38,7 +40,7 @@ class Features:
         refuse_missing(_gaps(X), missing)
         fill = fill_values(X, missing)
         filled = X if fill is None else np.where(np.isnan(X), fill, X)
-        return cls(fill, *origin_and_unit(filled, scale))
+        return cls(fill, *origin_and_unit(filled, scale), missing == "keep")
 
     @property
     def n_features(self) -> int:
@@ -67,10 +69,10 @@ class Features:
                 f"{X.shape[1]}. Give it the features that it was trained on."
             )
         if not scipy.sparse.issparse(X):
-            if self.fill is None:
-                refuse_missing(_gaps(X), None)
-            else:
+            if self.fill is not None:
                 X = np.where(np.isnan(X), self.fill, X)
+            elif not self.keep:
+                refuse_missing(_gaps(X), None)
         if not self.origin.any() and (self.unit == 1).all():
             return (X if X.dtype == np.uint8 else X.astype(np.float32)), []
         return scaled(X, self.origin, self.unit), []
@@ -101,7 +103,7 @@ class Features:
         }
 
     @classmethod
-    def from_dict(cls, plain: Plain) -> Self:
+    def from_dict(cls, plain: Plain, *, keep: bool = False) -> Self:
         """Undo `to_dict`; anything else is a ValueError, TypeError or LookupError."""
         origin, unit = (
             np.array(plain[k], dtype=np.float64) for k in ("origin", "unit")
@@ -112,7 +114,7 @@ class Features:
                 raise ValueError(
                     "the scale of its features is not one finite number each"
                 )
-        return cls(fill, origin, unit)
+        return cls(fill, origin, unit, keep)
 
 
 def refuse_gaps(X: Any) -> None:

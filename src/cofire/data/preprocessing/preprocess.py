@@ -64,8 +64,9 @@ class Preprocessing:
     ) -> Self:
         """Learn from the rows of a table, which are the ones to train on.
 
-        scale: one of SCALES. missing: how gaps are filled, one of MISSING; None: they
-        are refused. text: columns of numbers that are to be taken for words.
+        scale: one of SCALES. missing: how gaps are filled, or "keep", which leaves them
+        to an estimator with standardize=True; one of MISSING; None: they are refused.
+        text: columns of numbers that are to be taken for words.
         day_first: the order of day and month in dates such as 03/04/2020, where no date
         of a column shows it. kinds: what the columns hold, if that is known already.
 
@@ -184,10 +185,11 @@ class Preprocessing:
                 raise TypeError(f"{name}: expected texts")
         if plain["trained_on"] is not None:
             plain["trained_on"] = RowSketch.from_dict(plain["trained_on"])
+        keep = plain["missing"] == "keep"
         steps = (
-            Features.from_dict(features)
+            Features.from_dict(features, keep=keep)
             if columns is None
-            else Columns.from_list(columns)
+            else Columns.from_list(columns, keep=keep)
         )
         return cls(steps, **plain)
 
@@ -204,5 +206,6 @@ class Preprocessing:
             columns = "column" if n_numbers == 1 else "columns"
             numbers = f"{n_numbers} {columns} of numbers, {n_words} of words"
             kinds = f"{numbers}, {of_dates}{kinds}"
-        missing = f"filled with the {self.missing}" if self.missing else "refused"
+        treated = {None: "refused", "keep": "kept"}
+        missing = treated.get(self.missing, f"filled with the {self.missing}")
         return f"{kinds}; scale {self.scale}; missing values {missing}"

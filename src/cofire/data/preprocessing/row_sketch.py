@@ -69,6 +69,8 @@ def _hash(row: bytes, label: bytes) -> int:
 def _rows(X: Any) -> list[bytes]:
     if not scipy.sparse.issparse(X):
         X = np.ascontiguousarray(X)
+        if X.dtype.kind == "f":  # a missing value may have any of many NaNs
+            X = np.where(np.isnan(X), X.dtype.type(np.nan), X)
         return [row.tobytes() for row in X]
     X = scipy.sparse.csr_array(X)
     parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)

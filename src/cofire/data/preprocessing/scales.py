@@ -10,7 +10,9 @@ from cofire.data.tables.faults import Fault, TableFaults
 from cofire.errors import unknown_name
 
 SCALES = ("standard", "minmax", "none")
-MISSING = ("mean", "median", "most_frequent")
+FILLS = ("mean", "median", "most_frequent")
+MISSING = ("keep", *FILLS)
+"""Missing values stay missing, or what takes their place."""
 LARGEST = float(np.finfo(np.float32).max)
 """Features are float32: they hold no larger number."""
 _SAMPLE = 1000
@@ -106,16 +108,16 @@ def _scaled_sparse(X: Samples, origin: np.ndarray, unit: np.ndarray) -> Samples:
 
 
 def fill_values(X: np.ndarray, missing: str | None) -> np.ndarray | None:
-    """Return what replaces missing values of each feature; None: they are refused."""
+    """Return what replaces missing values of each feature; None: nothing does."""
     from sklearn.impute import SimpleImputer
 
-    return (
-        None if missing is None else SimpleImputer(strategy=missing).fit(X).statistics_
-    )
+    if missing not in FILLS:
+        return None
+    return SimpleImputer(strategy=missing).fit(X).statistics_
 
 
 def refuse_missing(columns: Mapping[str, np.ndarray], missing: str | None) -> None:
-    """Raise a ValueError that names the columns with missing values, if not filled."""
+    """Raise a ValueError that names the columns with missing values, if it is None."""
     if missing is not None and missing not in MISSING:
         raise unknown_name("missing", missing, MISSING)
     fault = gap_fault(columns) if missing is None else None
@@ -138,10 +140,10 @@ def gap_fault(columns: Mapping[str, np.ndarray]) -> Fault | None:
     return Fault(
         f"values are missing in {', '.join(found[:8])}{more}. Fill them in, or "
         f"have them filled in when training: {_ways_to_fill()}.",
-        {"missing": MISSING[0]},
+        {"missing": FILLS[0]},
     )
 
 
 def _ways_to_fill() -> str:
-    *others, last = (f"`missing={name!r}`" for name in MISSING)
+    *others, last = (f"`missing={name!r}`" for name in FILLS)
     return f"{', '.join(others)} or {last}"

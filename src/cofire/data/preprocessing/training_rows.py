@@ -14,6 +14,7 @@ from cofire.data.preprocessing.kinds import Kind, find_kinds
 from cofire.data.preprocessing.paper import paper_rows
 from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.preprocessing.row_sketch import RowSketch
+from cofire.data.preprocessing.scales import FILLS
 from cofire.data.tables import Reading, Table, read_table, task_of
 from cofire.data.tables.faults import Fault, TableFaults, refuse
 from cofire.data.tables.hints import hinted, of_row_numbers
@@ -30,6 +31,7 @@ class FileOptions:
     test: a file with the rows to test with. test_fraction: or the fraction of rows held
     out for it, 0.2 by default. categorical: columns of words that look like numbers.
     id: columns that identify the rows, left out and shown beside predictions.
+    missing: how gaps are treated; None: kept if the model takes them, else refused.
     The others are those of `Reading` and of `Preprocessing.fit`.
     """
 
@@ -82,6 +84,8 @@ class TrainingRows:
     y_test: np.ndarray | None
     preprocessing: Preprocessing
     notes: list[str]
+    kept_gaps: bool = False
+    """Whether values of the file are missing, and were kept so."""
 
     @classmethod
     def of_catalogue(cls, name: str, options: FileOptions) -> "TrainingRows":
@@ -94,11 +98,21 @@ class TrainingRows:
 
     @classmethod
     def of_file(
-        cls, path: Path, options: FileOptions, task: str, seed: int
+        cls,
+        path: Path,
+        options: FileOptions,
+        task: str,
+        seed: int,
+        *,
+        takes_gaps: bool = False,
     ) -> "TrainingRows":
-        """Read a file, hold rows out, learn the preprocessing from the others."""
+        """Read a file, hold rows out, learn the preprocessing from the others.
+
+        takes_gaps: whether the model takes missing values (standardize=True).
+        """
         if task not in TASKS:
             raise unknown_name("task", task, TASKS)
+        options = replace(options, missing=_missing(options.missing, takes_gaps))
         every_row = _read(path, options)
         notes = list(every_row.notes)
         if hasattr(every_row.X, "columns"):
@@ -126,8 +140,9 @@ class TrainingRows:
         X, _ = steps.transform(table.X)
         y = _labels(table)
         steps = replace(steps, trained_on=RowSketch.of(X, y))
+        kept = options.missing == "keep" and _has_gaps(every_row.X)
         if test is None:
-            return cls(task, X, y, None, None, steps, notes)
+            return cls(task, X, y, None, None, steps, notes, kept)
         with hinted(options.test or path, test.notes):
             X_test, of_test = steps.transform(test.X)
         y_test = _labels(test)
@@ -135,13 +150,30 @@ class TrainingRows:
             y_test = y_test.astype(str)
         if task == "classification":
             notes += _unknown_classes(y, y_test)
-        return cls(task, X, y, X_test, y_test, steps, notes + of_test)
+        kept |= options.missing == "keep" and _has_gaps(test.X)
+        return cls(task, X, y, X_test, y_test, steps, notes + of_test, kept)
 
     def test_score(self, estimator: Any) -> float | None:
         """Return accuracy or R^2 on the test rows; None if there are none."""
         if self.y_test is None:
             return None
         return float(estimator.score(self.X_test, self.y_test))
+
+
+def _missing(given: str | None, takes_gaps: bool) -> str | None:
+    """Return how missing values are treated; None: they are refused."""
+    if given == "keep" and not takes_gaps:
+        raise ValueError(
+            "`missing='keep'`: a model with standardize=False takes no missing values. "
+            f"Pass one of {listed(FILLS)}, or train with standardize=True."
+        )
+    return "keep" if given is None and takes_gaps else given
+
+
+def _has_gaps(X: Any) -> bool:
+    if hasattr(X, "columns"):
+        return bool(X.isna().to_numpy().any())
+    return not scipy.sparse.issparse(X) and bool(np.isnan(X).any())
 
 
 def _read(path: Path, options: FileOptions) -> Table:

@@ -31,20 +31,41 @@ class Baseline:
     make: Make
     python: Mapping[str, str]
     needs_dense: bool = False
+    takes_gaps: bool = False
 
     def fit(
-        self, X: Any, y: Any, task: str, *, seed: int = 0, n_threads: int = 1
+        self,
+        X: Any,
+        y: Any,
+        task: str,
+        *,
+        seed: int = 0,
+        n_threads: int = 1,
+        gaps: bool = False,
     ) -> Any:
-        """Train it; return the model."""
+        """Train it; return the model. gaps: whether rows may have missing values."""
         from threadpoolctl import threadpool_limits
 
         n_classes = len(np.unique(y)) if task == "classification" else 0
         model = self.make(X, n_classes, seed, n_threads)
+        if gaps and not (self.takes_gaps or scipy.sparse.issparse(X)):
+            from sklearn.impute import SimpleImputer
+            from sklearn.pipeline import make_pipeline
+
+            model = make_pipeline(SimpleImputer(strategy="median"), model)
         # More threads than cores that are free can make boosting 30 times as slow.
         with threadpool_limits(n_threads), warnings.catch_warnings():
             # It may end before it has converged: it is a baseline all the same.
             warnings.simplefilter("ignore")
             return model.fit(self.rows(X), y)
+
+    def recipe(self, X: Any, task: str, *, gaps: bool) -> str:
+        """Say how a user makes the model that `fit` trains."""
+        made = self.python[task]
+        if not gaps or self.takes_gaps or scipy.sparse.issparse(X):
+            return made
+        steps = made[len(_PIPELINE) : -1] if made.startswith(_PIPELINE) else made
+        return f"{_PIPELINE}SimpleImputer(strategy='median'), {steps})"
 
     def rows(self, X: Any) -> Any:
         """Return X as the model takes it."""
@@ -112,7 +133,8 @@ def _by_task(text: str) -> dict[str, str]:
     }
 
 
-_PIPELINE = "sklearn.pipeline.make_pipeline(StandardScaler(), {})"
+_PIPELINE = "sklearn.pipeline.make_pipeline("
+_LINEAR = f"{_PIPELINE}StandardScaler(), {{}})"
 
 GUESS = Baseline(_guess, _by_task("sklearn.dummy.Dummy*()"))
 """The most frequent class, or the mean: the score of a model that learnt nothing."""
@@ -120,17 +142,17 @@ GUESS = Baseline(_guess, _by_task("sklearn.dummy.Dummy*()"))
 BASELINES = {
     "logistic_regression": Baseline(
         _logistic,
-        {"classification": _PIPELINE.format("LogisticRegression(max_iter=1000)")},
+        {"classification": _LINEAR.format("LogisticRegression(max_iter=1000)")},
     ),
     "ridge": Baseline(
         _ridge,
-        {"regression": _PIPELINE.format("RidgeCV(numpy.logspace(-3, 5, 9))")},
+        {"regression": _LINEAR.format("RidgeCV(numpy.logspace(-3, 5, 9))")},
     ),
     "random_forest": Baseline(
         _forest, _by_task("sklearn.ensemble.RandomForest*(n_estimators=500)")
     ),
     "gradient_boosting": Baseline(
-        _boosting, _by_task("sklearn.ensemble.HistGradientBoosting*()"), True
+        _boosting, _by_task("sklearn.ensemble.HistGradientBoosting*()"), True, True
     ),
 }
 """By their names as methods of runs; their titles: `cofire.lab.names`."""

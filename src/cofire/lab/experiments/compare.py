@@ -82,6 +82,20 @@ def with_target(run: Run, target: str | None) -> Run:
     return replace(run, options=canonical(options))
 
 
+def with_gaps(run: Run, kept: bool) -> Run:
+    """Return the run with `missing` as it came out, however the user chose it.
+
+    Kept gaps are named; for a file without any, keeping and refusing are the same.
+    """
+    options = json.loads(run.options)
+    file = options.get("file", {})
+    if file.get("missing", "keep") != "keep" or "file" not in options:
+        return run
+    file.pop("missing", None)
+    file |= {"missing": "keep"} if kept else {}
+    return replace(run, options=canonical(options))
+
+
 def stored_as(
     runs: Sequence[Run], store: Store, *, usual_target: str | None = None
 ) -> dict[Run, Run]:

@@ -108,7 +108,10 @@ def execute(run: Run, n_threads: int = 1) -> Outcome:
 def _of_baseline(run: Run, data: RunData, n_threads: int) -> Outcome:
     """Train a model of scikit-learn; it has neither connections nor epochs."""
     start, baseline = time.perf_counter(), BASELINES[run.method]
-    model = baseline.fit(data.X, data.y, data.task, seed=run.seed, n_threads=n_threads)
+    gaps = data.kept_gaps
+    model = baseline.fit(
+        data.X, data.y, data.task, seed=run.seed, n_threads=n_threads, gaps=gaps
+    )
     score = model.score(baseline.rows(data.X_test), data.y_test)
     return Outcome(
         score=float(score),
@@ -121,7 +124,7 @@ def _of_baseline(run: Run, data: RunData, n_threads: int) -> Outcome:
         notes={
             "task": data.task,
             "rows": [len(data.y), 0, len(data.y_test)],
-            "model": baseline.python[data.task],
+            "model": baseline.recipe(data.X, data.task, gaps=gaps),
         },
     )
 

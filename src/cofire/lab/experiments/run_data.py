@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 from cofire.data import CATALOG, paper_parts
 from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
-from cofire.lab.experiments.grid import Run, trains_on_all_rows
+from cofire.lab.experiments.grid import PROFILES, Run, trains_on_all_rows
 
 VALIDATION_FRACTION = 0.1
 
@@ -35,6 +35,8 @@ class RunData:
     """The name of the column to predict, if the data come from a file."""
     notes: tuple[str, ...] = ()
     """What looks odd in the file."""
+    kept_gaps: bool = False
+    """Whether values of the file are missing, and were kept so."""
 
 
 def load_run_data(run: Run) -> RunData:
@@ -47,7 +49,9 @@ def load_run_data(run: Run) -> RunData:
     file, whole = options.get("file"), trains_on_all_rows(run.profile)
     if file is not None:
         text = json.dumps(file, sort_keys=True)
-        return _of_file(run.data, run.split or 0, text, whole)
+        settings = {**PROFILES.get(run.profile, {}), **options}
+        takes_gaps = bool(settings.get("standardize", True))  # baselines do, too
+        return _of_file(run.data, run.split or 0, text, whole, takes_gaps)
     if whole:
         return _whole(run.data, run.split, options.get("scale"))
     return _of_catalogue(run.data, run.split, options.get("scale"))
@@ -92,7 +96,9 @@ def _whole(data: str, split: int | None, scale: str | None) -> RunData:
 
 
 @lru_cache(maxsize=2)
-def _of_file(data: str, split: int, file: str, whole: bool) -> RunData:
+def _of_file(
+    data: str, split: int, file: str, whole: bool, takes_gaps: bool
+) -> RunData:
     options = json.loads(file)
     planned = {data: options.pop("sha256")}
     if "test_sha256" in options:
@@ -108,11 +114,16 @@ def _of_file(data: str, split: int, file: str, whole: bool) -> RunData:
     paths = {"test": Path(options["test"])} if "test" in options else {}
     task = options.pop("task", "auto")
     rows = TrainingRows.of_file(
-        Path(data), FileOptions(**options | lists | paths), task, split
+        Path(data),
+        FileOptions(**options | lists | paths),
+        task,
+        split,
+        takes_gaps=takes_gaps,
     )
     about: dict[str, Any] = {
         "target": rows.preprocessing.target,
         "notes": tuple(rows.notes),
+        "kept_gaps": rows.kept_gaps,
     }
     if whole:
         test = rows.X_test, rows.y_test
