@@ -105,7 +105,8 @@ def test_the_command_that_works_is_shown_and_works():
         ["who", "day", "x", "note", "my note", "kind"]
     ].to_csv("a.csv", index=False)
     for command in ("train", "compare"):
-        said = refused(command, "a.csv", "--id", "who", "--month-first", "--epochs", 2)
+        more = ("--option", "standardize=false", "--epochs", 2)
+        said = refused(command, "a.csv", "--id", "who", "--month-first", *more)
         assert "a.csv: 3 faults:\n  column 'note'" in said
         line = said.splitlines()[-1].strip()
         assert line.startswith(f"cofire {command} a.csv ") and "--month-first" in line

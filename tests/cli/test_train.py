@@ -733,7 +733,14 @@ def test_models_that_were_saved_in_python():
     [
         (("nothing.csv",), "nothing.csv: there is no such file"),
         (("madelom",), "Did you mean 'madelon'?"),
-        (("fruit.csv",), "missing in 'colour' (5 rows), 'weight' (9 rows). Fill"),
+        (
+            ("fruit.csv", "--profile", "masked"),
+            "missing in 'colour' (5 rows), 'weight' (9 rows). Fill",
+        ),
+        (
+            ("fruit.csv", "--missing", "keep", "--option", "standardize=false"),
+            "--missing keep: a model with standardize=False takes no missing values",
+        ),
         (("fruit.csv", "--decimal", "1"), "--decimal must be one punctuation"),
         (("empty.csv",), "empty.csv is empty: expected a table"),
         (("one.csv",), "one.csv: --test-fraction 0.2 leaves none of 1 rows to train"),

@@ -102,7 +102,7 @@ def test_advice_names_options():
     Path("n.csv").write_text("1,2,3\n4,5,6\n")
     assert "Pass --no-header if it is data" in refused("train", "n.csv")
     Path("gap.csv").write_text("x,z,kind\n,1,a\n" + ROWS)
-    said = refused("train", "gap.csv")
+    said = refused("train", "gap.csv", "--profile", "masked")
     assert "--missing mean, --missing median or --missing most_frequent" in said
     assert "(--drop) 'q'" in refused("train", "a.csv", "--drop", "q")
     assert "--no-header is for files" in refused("train", "madelon", "--no-header")
@@ -120,7 +120,9 @@ def test_a_dirty_cell_is_not_advice_to_drop_a_column():
     Path("dirty.csv").write_text("alcohol,kind\n" + lines)
     said = refused("train", "dirty.csv", "--test-fraction", 0)
     assert "holds numbers, except for 'n.a.?' in row 6 (299 other rows)" in said
-    assert "pass --na 'n.a.?' and --missing mean" in said and "--drop" not in said
+    assert "pass --na 'n.a.?': then it counts" in said and "--drop" not in said
+    said = refused("train", "dirty.csv", "--profile", "masked")
+    assert "pass --na 'n.a.?' and --missing mean: then" in said
 
 
 def test_what_is_neither_a_file_nor_a_data_set():

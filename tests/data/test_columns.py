@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
+from sklearn.preprocessing import OneHotEncoder
 
 from cofire.core.dates import parts_of
 from cofire.data import Preprocessing, Reading, Table, read_table
@@ -98,6 +100,107 @@ def test_a_damaged_column_of_dates_is_refused():
     for change in ({"origin": [0.0]}, {"times": 1}, {"unit": [0.0] * 5}):
         with pytest.raises((ValueError, TypeError)):
             Preprocessing.from_dict(plain | {"columns": [column | change]})
+
+
+# ---- missing values that are kept ----------------------------------------------------
+
+GAPS = pd.DataFrame(
+    {
+        "a": [1.0, np.nan, 3.0, 5.0],
+        "b": [1.0, 2.0, 3.0, 4.0],
+        "word": ["x", None, "y", "x"],
+        "day": [None, *DAYS[1:]],
+    }
+)
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax", "none"])
+def test_gaps_are_kept_for_the_estimator(scale):
+    steps = restored(fitted(GAPS, scale=scale, missing="keep"))
+    assert steps.summary().endswith("missing values kept")
+    X, notes = steps.transform(GAPS)
+    names = steps.feature_names
+    assert X.dtype == np.float32 and X.shape == (4, len(names)) and notes == []
+    assert names[2:5] == ["word=x", "word=y", "word=(missing)"]
+    assert np.array_equal(X[:, 2:5], [[1, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    where = np.argwhere(np.isnan(X)).tolist()
+    assert where == [[0, names.index("day")], [1, 0]]  # a date is missing once
+    assert (X[0, names.index("day") + 1 :] == 0).all()
+    # The values that are there decide the scale.
+    alone = fitted(GAPS[["a"]].dropna(), scale=scale).transform(GAPS[["a"]].dropna())[0]
+    assert np.array_equal(X[[0, 2, 3], :1], alone)
+
+
+def test_kept_gaps_may_come_in_any_column_later():
+    steps = restored(fitted(GAPS.dropna(), missing="keep"))
+    assert "word=(missing)" not in steps.feature_names
+    assert "missing" not in json.dumps(steps.to_dict()["columns"])  # as in older files
+    X, notes = steps.transform(GAPS.assign(b=np.nan, word=[None, "x", "z", None]))
+    assert np.isnan(X[:, 1]).all() and (X[[0, 2, 3], 2:4] == 0).all()
+    empty, strange = notes
+    assert empty == "column 'b' is empty: all values are missing"
+    assert strange.startswith("column 'word': 1 rows have a value") and "'z'" in strange
+
+
+@pytest.mark.parametrize("scale", ["standard", "minmax", "none"])
+def test_sparse_rows_have_flags_instead_of_gaps(scale):
+    many = pd.concat([GAPS] * 10, ignore_index=True)
+    many["code"] = [f"c{i}" for i in range(40)]
+    steps = restored(fitted(many, scale=scale, missing="keep"))
+    X, _ = steps.transform(many)
+    assert scipy.sparse.issparse(X) and np.isfinite(X.data).all()
+    assert X.indices.dtype == X.indptr.dtype == np.int32  # as forests need them
+    names, rows = steps.feature_names, X.toarray()
+    assert rows.shape[1] == len(names)
+    for name, gap in (("a missing", 1), ("word=(missing)", 1), ("day missing", 0)):
+        assert np.array_equal(rows[:, names.index(name)], np.arange(40) % 4 == gap)
+    assert "b missing" not in names and "code=(missing)" not in names
+    assert (rows[1::4, 0] == 0).all() and rows[0, 0] != rows[2, 0]
+    filled = restored(fitted(many, scale=scale, missing="mean")).transform(many)[0]
+    present = filled.toarray()[[2, 3]]
+    shared = [i for i, name in enumerate(names) if "missing" not in name]
+    assert np.array_equal(rows[[2, 3]][:, shared[2:4]], present[:, 2:4])
+
+
+def test_a_matrix_keeps_its_gaps():
+    X = GAPS[["a", "b"]].to_numpy()
+    steps = restored(fitted(X, missing="keep"))
+    found = steps.transform(X)[0]
+    assert np.array_equal(np.isnan(found), np.isnan(X))
+    assert found[0, 0] == np.float32((1 - 3) / np.std([1, 3, 5]))
+    with pytest.raises(ValueError, match=r"missing in 'feature 0' \(1 rows\)"):
+        restored(fitted(X[2:])).transform(X)
+
+
+def test_gaps_are_refused_where_the_model_takes_none(tmp_path):
+    path = tmp_path / "a.csv"
+    GAPS.assign(y=[0, 1, 0, 1]).to_csv(path, index=False)
+    none = FileOptions(test_fraction=0.0)
+    with pytest.raises(TableFaults, match="values are missing in 'a'"):
+        TrainingRows.of_file(path, none, "auto", 0)
+    rows = TrainingRows.of_file(path, none, "auto", 0, takes_gaps=True)
+    assert rows.preprocessing.missing == "keep" and rows.kept_gaps
+    fill = FileOptions(test_fraction=0.0, missing="median")
+    rows = TrainingRows.of_file(path, fill, "auto", 0, takes_gaps=True)
+    assert rows.preprocessing.missing == "median" and not rows.kept_gaps
+    with pytest.raises(ValueError, match=r"`missing='keep'`: a model with standardize"):
+        TrainingRows.of_file(path, FileOptions(missing="keep"), "auto", 0)
+
+
+def test_a_damaged_flag_is_refused():
+    plain = fitted(GAPS, missing="keep").to_dict()
+    for column in plain["columns"]:
+        with pytest.raises(TypeError, match="expected true or false"):
+            Preprocessing.from_dict(plain | {"columns": [column | {"missing": 1}]})
+
+
+def test_words_are_encoded_as_scikit_learn_does():
+    frame = pd.DataFrame({"w": ["b", "a", "c", "b"]})
+    found = fitted(frame).transform(pd.DataFrame({"w": ["c", "d", "a"]}))[0]
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(frame)
+    assert np.array_equal(
+        found, encoder.transform(pd.DataFrame({"w": ["c", "d", "a"]}))
+    )
 
 
 # ---- cells that do not fit -----------------------------------------------------------
@@ -213,3 +316,11 @@ def test_a_sketch_knows_which_rows_it_has_seen():
     assert RowSketch.from_dict(json.loads(json.dumps(many.to_dict()))) == many
     with pytest.raises(ValueError, match="ascending"):
         RowSketch.from_dict(many.to_dict() | {"hashes": ["02", "01"]})
+
+
+def test_a_sketch_knows_rows_with_gaps():
+    X = np.array([[np.nan, 1], [2, np.nan], [3, 4]], np.float32)
+    other = X.copy()
+    other[np.isnan(X)] = -np.float32(np.nan)  # other bits
+    assert other.tobytes() != X.tobytes()
+    assert RowSketch.of(X, [0, 1, 0]).share_of(other, [0, 1, 0]) == 1

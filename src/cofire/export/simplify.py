@@ -19,7 +19,7 @@ from cofire.export.plain import Inputs, Kind, PlainModel, activated
 def simplify(model: PlainModel) -> PlainModel:
     """Return a model of the same outputs without what they do not depend on.
 
-    No scale of it is 0 where one divides by it.
+    No scale of it is 0 where one divides by it, and inputs of a kind are neighbours.
     """
     of = model.inputs
     measured = np.isin(of.kind, (Kind.NUMBER, Kind.PIECE))
@@ -28,6 +28,7 @@ def simplify(model: PlainModel) -> PlainModel:
     networks = [_simplified(own, always_zero) for own in model.networks]
     first = [own.layers[0] for own in networks]
     used = _some(np.unique(np.concatenate([layer.indices for layer in first])))
+    used = used[np.argsort(of.kind[used], kind="stable")]
     return replace(
         model,
         inputs=selected(of, used),

@@ -92,7 +92,6 @@ NO_TRAINING = {
     "text.npz": npz(X=X.astype(str), y=Y),
     "complex.npz": npz(X=X.astype(complex), y=Y),
     "three-dimensions.npz": npz(X=X[:, :, None], y=Y),
-    "nan.npz": npz(X=np.where(X > 5, np.nan, X), y=Y),
     "infinite.npz": npz(X=np.where(X > 5, np.inf, X), y=Y),
     "one-class.npz": npz(X=X, y=0 * Y),
     "no-rows.npz": npz(X=X[:0], y=Y[:0]),
@@ -142,10 +141,10 @@ NO_ROWS = {
     not in (
         *("one-row.csv", "missing-target.csv", "one-class.csv"),
         *("a-name-each.csv", "missing-column.csv", "infinite-target.csv"),
+        "all-missing.csv",
     )
 } | {
     "other-columns.csv": b"a,b,kind\n1,2,a\n",
     "words.csv": b"x,z,kind\nred,2,a\n",
-    "gap.csv": b"x,z,kind\n,2,a\n",
     "huge-integer.csv": b"x,z,kind\n" + b"9" * 400 + b",2,a\n",
 }

@@ -242,7 +242,7 @@ class Columns:
         if isinstance(column, WordColumn):
             texts = words(frame, column.name)
             missing = _is_nan(texts)
-            if not self._may_be_missing(column, missing, faults):
+            if not self._may_be_missing(column, missing, notes, faults):
                 return np.empty((0, 0))
             texts[missing] = column.fill
             return _with_flag(_one_hot(texts, column, notes), column, missing)
@@ -255,21 +255,27 @@ class Columns:
             faults += error.faults
             return np.empty((0, 0))
         missing = _is_nan(values[:, 0])
-        if not self._may_be_missing(column, missing, faults):
+        if not self._may_be_missing(column, missing, notes, faults):
             return np.empty((0, 0))
         if column.fill is not None:
             values = np.where(missing[:, None], np.array(column.fill), values)
         features = scaled(
             values, np.atleast_1d(column.origin), np.atleast_1d(column.unit)
         )
-        if column.fill is None:  # a date is missing once; sparse rows hold no NaN
+        if column.fill is None:  # a date has one gap, and sparse rows hold no NaN
             features[missing, 0 if self.is_sparse else 1 :] = 0.0
         return _with_flag(features, column, missing)
 
     def _may_be_missing(
-        self, column: Column, missing: np.ndarray, faults: list[Fault]
+        self,
+        column: Column,
+        missing: np.ndarray,
+        notes: list[str],
+        faults: list[Fault],
     ) -> bool:
         """Add a fault if values are missing and the model does not know what to do."""
+        if self.keep and len(missing) > 1 and missing.all():
+            notes.append(f"column {column.name!r} is empty: all values are missing")
         if self.keep or column.fill is not None:
             return True
         fault = gap_fault({column.name: missing})
@@ -422,7 +428,7 @@ def _one_hot(values: np.ndarray, column: WordColumn, notes: list[str]) -> Sample
         )
     index = {category: i for i, category in enumerate(column.categories)}
     codes = np.array([index.get(value, -1) for value in values], np.int32)
-    ends = np.concatenate([[0], np.cumsum(codes >= 0)])
+    ends = np.concatenate([[0], np.cumsum(codes >= 0)]).astype(np.int32)
     codes = codes[codes >= 0]
     ones = np.ones(len(codes), np.float32)
     shape = len(values), len(index)
