@@ -52,8 +52,8 @@ def visits(n=400, seed=0, n_codes=0):
     frame = pd.DataFrame(
         {
             "age": rng.normal(40, 10, n).astype(np.float32),
-            "size": rng.normal(3, 1, n).astype(np.float32),
             "colour": rng.choice(["red", "green", "blue"], n),
+            "size": rng.normal(3, 1, n).astype(np.float32),
         }
     )
     if n_codes:

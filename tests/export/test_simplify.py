@@ -9,7 +9,7 @@ from cofire.core.layer import SparseLayer
 from cofire.core.network import SparseNetwork
 from cofire.export.plain import Classes, Column, Inputs, PlainModel
 from cofire.export.reading import plain_model, rows_of
-from cofire.export.simplify import fold_bytes, simplify
+from cofire.export.simplify import _with_first, fold_bytes, selected, simplify
 from helpers.exported import CASES, case
 
 
@@ -35,6 +35,21 @@ def test_outputs_stay_the_same(name):
 def test_some_of_the_inputs_of_a_wide_network_are_left_out():
     plain = plain_model(case("bytes").model)
     assert len(simplify(plain).inputs) < len(plain.inputs) == 64
+
+
+def test_inputs_of_a_kind_are_neighbours():
+    """C files have a loop for each kind; files may have words between numbers."""
+    plain = plain_model(case("categories").model)
+    order = np.random.default_rng(0).permutation(len(plain.inputs))
+    mixed = replace(
+        plain,
+        inputs=selected(plain.inputs, order),
+        networks=tuple(_with_first(own, order) for own in plain.networks),
+    )
+    small, rows = simplify(mixed), np.array([[1.0, 30.0, 1, 2], [np.nan, 60, 2, -1]])
+    assert (np.diff(mixed.inputs.kind) < 0).any()
+    assert (np.diff(small.inputs.kind) >= 0).all()
+    np.testing.assert_allclose(small.evaluate(rows), plain.evaluate(rows), atol=1e-6)
 
 
 def by_hand(activation="relu"):

@@ -215,6 +215,14 @@ class _Step:
     missing: bool = False
     """Whether the last feature, or level, says that the value is missing."""
 
+    @property
+    def n_features(self) -> int:
+        return 1 + self.missing if self.levels is None else len(self.levels)
+
+    def as_column(self) -> Column:
+        n_stand_ins = 0 if self.levels is None else int(self.missing)
+        return Column(self.name, self.levels, self.fill, n_stand_ins=n_stand_ins)
+
 
 def _steps(steps: Any) -> list[_Step]:
     if not isinstance(steps, Columns):
@@ -244,11 +252,8 @@ def _after(steps: list[_Step], inputs: Inputs) -> tuple[tuple[Column, ...], Inpu
     Of two scales after each other one remains. A feature that is 0 or 1, for a level,
     makes the input of a level, one that says "missing" that of a flag.
     """
-    columns = tuple(
-        Column(own.name, own.levels, own.fill, n_stand_ins=_n_stand_ins(own))
-        for own in steps
-    )
-    widths = [1 + own.missing if own.levels is None else len(own.levels) for own in steps]
+    columns = tuple(own.as_column() for own in steps)
+    widths = [own.n_features for own in steps]
     level = np.concatenate([np.arange(width) for width in widths])[inputs.column]
     column = np.repeat(np.arange(len(steps)), widths)[inputs.column].astype(np.int32)
     is_level = np.array([own.levels is not None for own in steps])[column]
@@ -271,10 +276,6 @@ def _after(steps: list[_Step], inputs: Inputs) -> tuple[tuple[Column, ...], Inpu
         absent=np.where(is_truth, absent, inputs.absent),
         present=np.where(is_truth, present, inputs.present),
     )
-
-
-def _n_stand_ins(step: _Step) -> int:
-    return 1 if step.missing and step.levels is not None else 0
 
 
 def _of_zero_and_one(inputs: Inputs) -> np.ndarray:

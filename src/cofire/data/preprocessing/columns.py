@@ -292,9 +292,7 @@ class Columns:
         ]
 
     @classmethod
-    def from_list(
-        cls, plain: list[dict[str, Any]], *, keep: bool = False
-    ) -> "Columns":
+    def from_list(cls, plain: list[dict[str, Any]], *, keep: bool = False) -> "Columns":
         """Undo `to_list`; anything else is a ValueError, TypeError or LookupError."""
         return cls(tuple(_restored(**column) for column in plain), keep)
 
