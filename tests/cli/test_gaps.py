@@ -133,7 +133,8 @@ def test_evaluate_knows_rows_with_gaps(n_codes):
     visits(n_codes=n_codes).to_csv("b.csv", index=False)
     done("train", "b.csv", *SMALL, "--test-fraction", 0)
     assert "100 % of these rows" in done("evaluate", "b.cofire", "b.csv").stderr
-    visits(50, 7, n_codes).to_csv("c.csv", index=False)
+    other = visits(50, 7, n_codes).dropna(subset=["age", "size"], how="all")
+    other.to_csv("c.csv", index=False)  # rows without a number may be equal
     assert "trained on" not in done("evaluate", "b.cofire", "c.csv").stderr
 
 
