@@ -196,7 +196,7 @@ def test_a_display_takes_errors_and_options_as_they_are(terminal):
         highlight=False,
     )
     run = Run("madelon", "set", 100, 1.0, 0, options='{"a":"[/red]"}')
-    campaign = Campaign(4, 1, 1, n_failed_before=1, done=1, seconds_left=7200.0)
+    campaign = Campaign(4, 1, n_failed_before=1, done=1, seconds_left=7200.0)
     campaign.failed.append((run, "Traceback\nKeyError: '[/bold]'"))
     campaign.running[run] = 0.0
     campaign.last = run, outcome(0.25)
@@ -273,7 +273,7 @@ def test_a_failure_is_told_by_what_was_wrong_not_by_its_last_line(tmp_path):
     assert said.rstrip().endswith("isolet.npz is in none of the folders /a")
     assert "https://example.org" in cofire("runs", "show", 1, "--out", tmp_path)
     console = Console(file=StringIO(), width=200, highlight=False)
-    campaign = Campaign(1, 1, 1)
+    campaign = Campaign(1, 1)
     campaign.failed.append((run, error))
     with CampaignBoard(console) as board:
         board.watch(campaign)

@@ -14,8 +14,9 @@ from cofire.errors import DivergenceError
 from cofire.estimators.description import plain_parameters
 from cofire.lab.experiments.grid import TUNING_PROFILE, Run
 from cofire.lab.experiments.results import Outcome, Result
-from cofire.lab.experiments.runner import machine, signs_of_life
+from cofire.lab.experiments.runner import signs_of_life
 from cofire.lab.experiments.store import Store, StoreError
+from cofire.lab.workers.attempt import machine
 from cofire.persistence.values import canonical
 from cofire.tuning.space import VERSION, Settings
 from cofire.tuning.trial import Ensemble, Fold, Trial

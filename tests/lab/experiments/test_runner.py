@@ -28,6 +28,7 @@ from cofire.lab.experiments.exchange import read_runs
 from cofire.lab.experiments.execute import execute, parameters
 from cofire.lab.experiments.runner import fill_cores, run_all
 from cofire.lab.experiments.store import run_of
+from cofire.lab.workers import local
 from cofire.methods import METHODS
 from helpers import processes, run_cases
 from helpers.run_cases import executed, of_seed, outcome, runs, wait_until
@@ -373,7 +374,7 @@ def test_a_worker_ends_when_its_runner_is_gone(monkeypatch):
     monkeypatch.setattr(os, "_exit", lambda code: ended.set())
     parents = iter([7, 1])
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
-    module._end_with_parent(7)
+    local._end_with_parent(7)
     assert ended.wait(run_cases.PATIENCE)
 
 

@@ -18,6 +18,18 @@ def own_file(run: Run | Cell) -> dict[str, Any] | None:
     return found
 
 
+def files_of(runs: Iterable[Run]) -> dict[str, str]:
+    """Return the users' files that runs read: checksums by path."""
+    found = {}
+    for run in runs:
+        file = own_file(run)
+        if file is not None:
+            found[run.data] = file["sha256"]
+            if "test_sha256" in file:
+                found[file["test"]] = file["test_sha256"]
+    return found
+
+
 def settings(run: Run | Cell) -> str:
     """Return the options of a run without those of its file: canonical JSON."""
     options = json.loads(run.options)

@@ -1,35 +1,27 @@
-"""Run a list of runs on all cores, and store each result as soon as it is there."""
+"""Run a list of runs, here or elsewhere, and store each result as soon as it comes."""
 
-import os
-import platform
-import shutil
-import signal
+import math
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
-from joblib.externals.loky import ProcessPoolExecutor, process_executor
-from joblib.externals.loky.process_executor import BrokenProcessPool
-
-from cofire import engine
 from cofire.core.machine import available_cores
 from cofire.lab.experiments.grid import Run
-from cofire.lab.experiments.interrupts import Interrupts, deaf_children
+from cofire.lab.experiments.labels import files_of
 from cofire.lab.experiments.results import Outcome
 from cofire.lab.experiments.store import Store, run_of
+from cofire.lab.workers.executor import Ended, Executor
+from cofire.lab.workers.interrupts import Interrupts
+from cofire.lab.workers.local import LocalProcesses
 
 SIGN_INTERVAL = 20.0  # seconds between signs of life
-IDLE = 300.0  # seconds after which a worker without work ends
 POLL_INTERVAL = 0.1  # seconds after which a waiting runner checks for an interrupt
 
-Executor = Callable[[Run, int], Outcome]
+Execute = Callable[[Run, int], Outcome]
 
 
 @dataclass
@@ -38,13 +30,18 @@ class Campaign:
 
     n_runs: int
     n_processes: int
-    n_threads: int
     n_done_before: int = 0
     n_failed_before: int = 0
     done: int = 0
     failed: list[tuple[Run, str]] = field(default_factory=list)
     running: dict[Run, float] = field(default_factory=dict)
     """The runs in progress, and when each began (`time.monotonic`)."""
+    workers: dict[Run, str | None] = field(default_factory=dict)
+    """The workers of the runs in progress, if they have names."""
+    n_lost: int = 0
+    """How often a run was lost with its worker, and began again."""
+    lost_seconds: float = 0.0
+    """How long these had been in progress."""
     elsewhere: int = 0
     """Runs that another process has claimed."""
     last: tuple[Run, Outcome] | None = None
@@ -82,15 +79,18 @@ def run_all(
     one_at_a_time: bool = False,
     retry_failed: bool = False,
     watch: Watcher = lambda campaign: None,
-    execute: Executor = train,
+    execute: Execute = train,
+    executor: Executor | None = None,
 ) -> Campaign:
     """Run what the store does not have yet, in this order; return the campaign.
 
     A run that raises is stored with its traceback, and the others continue. After an
     interrupt the runs in progress are waiting again: the next call begins with them. It
     is obeyed within moments, and a second one changes nothing.
+
+    executor: where they run; None for processes of this machine, on n_cores.
     """
-    with Interrupts() as interrupts:
+    with Interrupts() as interrupts, ExitStack() as stack:
         store.add(runs)
         status = {row["key"]: row["status"] for row in store.rows()}
         wanted = list(dict.fromkeys(runs))
@@ -100,16 +100,14 @@ def run_all(
         ]
         over = {*done, *failed}
         todo = [run for run in wanted if run not in over]
-        processes, threads = fill_cores(1 if one_at_a_time else len(todo), n_cores)
-        campaign = Campaign(len(wanted), processes, threads, len(done), len(failed))
+        if executor is None:
+            shares = fill_cores(1 if one_at_a_time else len(todo), n_cores)
+            executor = stack.enter_context(LocalProcesses(*shares))
+        campaign = Campaign(len(wanted), executor.n_workers, len(done), len(failed))
         runner = _Runner(store, campaign, watch, execute, retry_failed, interrupts)
         with signs_of_life(store):
             try:
-                suspects = runner.run(todo, processes)
-                # The death of a worker ended all of them: run one at a time to find it.
-                for run in suspects:
-                    if runner.run([run], 1):
-                        runner.fail(run, runner.death)
+                runner.run(todo, executor, 1 if one_at_a_time else math.inf)
             except BaseException:
                 store.give_back(campaign.running)
                 raise
@@ -122,7 +120,7 @@ class _Runner:
         store: Store,
         campaign: Campaign,
         watch: Watcher,
-        execute: Executor,
+        execute: Execute,
         retry_failed: bool,
         interrupts: Interrupts,
     ) -> None:
@@ -131,75 +129,44 @@ class _Runner:
         self.interrupts = interrupts
         self.pace = _Pace(store)
         self.left: dict[Run, None] = {}
-        self.death = ""
-        """What is known about the last worker that died."""
 
-    def run(self, todo: Sequence[Run], n_processes: int) -> list[Run]:
-        """Run these; return those that were in progress when a worker died."""
+    def run(self, todo: Sequence[Run], executor: Executor, most: float) -> None:
+        """Run these, at most so many at once."""
         self.left = dict.fromkeys(todo)
-        suspects: list[Run] = []
-        while self.left:
-            try:
-                self._run_pool(list(self.left), n_processes)
-            except BrokenProcessPool as error:
-                self.interrupts.check()  # perhaps that ended the worker
-                self.death = f"{error}\nThe process died (out of memory?)."
-                lost = list(self.campaign.running)
-                self.store.give_back(lost)
-                self.campaign.running.clear()
-                for run in lost:
-                    self.left.pop(run, None)
-                suspects += lost
-        return suspects
+        executor.needs(files_of(todo))
+        claimed, running = self._claimed(todo), self.campaign.running
+        while True:
+            # A run is claimed when it can start, not before.
+            while (
+                executor.free() and len(running) < most and (run := next(claimed, None))
+            ):
+                executor.start(run, self.execute, run)
+                self._note(executor)
+            if not self.left:
+                return
+            for ended in executor.wait(POLL_INTERVAL):
+                self._note(executor)
+                self._land(ended)
+            self._note(executor)
+            self.interrupts.check()
 
-    def _run_pool(self, todo: list[Run], n_processes: int) -> None:
-        """Keep this many processes busy; even a single run has a process of its own.
+    def _note(self, executor: Executor) -> None:
+        """Keep for the display what the executor knows."""
+        campaign = self.campaign
+        campaign.n_processes = executor.n_workers
+        campaign.n_lost = executor.n_lost
+        campaign.lost_seconds = executor.lost_seconds
+        campaign.workers = {run: executor.where(run) for run in campaign.running}
 
-        So a run that is killed never ends this process.
-        """
-        threads = self.campaign.n_threads
-        limits = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        _see_that_workers_can_be_killed()
-        # Our own pool: the one that joblib shares has other settings.
-        pool = ProcessPoolExecutor(
-            n_processes,
-            timeout=IDLE,
-            initializer=_end_with_parent,
-            initargs=(os.getpid(),),
-            env=dict.fromkeys(limits, str(threads)),
-        )
-        claimed = self._claimed(todo)
-        flying: dict[Future[Any], Run] = {}
-        try:
-            while True:
-                # A run is claimed when it can start, not before.
-                while len(flying) < n_processes and (run := next(claimed, None)):
-                    with deaf_children():  # workers start when there is work
-                        future = pool.submit(_attempt, self.execute, run, threads)
-                    flying[future] = run
-                if not flying:
-                    return
-                landed, _ = wait(flying, POLL_INTERVAL, return_when=FIRST_COMPLETED)
-                # Results are stored before the death of a worker is handled.
-                for future in sorted(landed, key=lambda f: f.exception() is not None):
-                    self._land(flying.pop(future), future)
-                self.interrupts.check()
-        finally:
-            pool.shutdown(kill_workers=True)
+    def _land(self, ended: Ended) -> None:
+        run = cast(Run, ended.key)
+        if isinstance(ended.value, Outcome):
+            self.finish(run, ended.value, ended.machine)
+            return
+        self.interrupts.check()  # perhaps a signal that all processes received
+        self.fail(run, ended.error or f"no outcome, but {ended.value!r}")
 
-    def _land(self, run: Run, future: "Future[Any]") -> None:
-        error = future.exception()
-        if isinstance(error, BrokenProcessPool | KeyboardInterrupt):
-            raise error
-        if error is not None:  # an exit, or a result that cannot be pickled
-            self.interrupts.check()  # or a signal that all processes received
-            self.fail(run, "".join(traceback.format_exception(error)))
-        elif isinstance(future.result(), Outcome):
-            self.finish(run, future.result())
-        else:
-            self.fail(run, future.result())
-
-    def _claimed(self, todo: list[Run]) -> Iterator[Run]:
+    def _claimed(self, todo: Sequence[Run]) -> Iterator[Run]:
         for run in todo:
             self.interrupts.check()
             if self.store.claim(run, again=self.retry_failed):
@@ -210,9 +177,9 @@ class _Runner:
                 self.campaign.elsewhere += 1
                 self.left.pop(run, None)
 
-    def finish(self, run: Run, outcome: Outcome) -> None:
+    def finish(self, run: Run, outcome: Outcome, machine: Mapping[str, Any]) -> None:
         try:
-            self.store.finish(run, outcome, machine(self.campaign.n_threads))
+            self.store.finish(run, outcome, machine)
         except (TypeError, ValueError):  # the outcome cannot be stored
             self.fail(run, traceback.format_exc())
             return
@@ -233,7 +200,7 @@ class _Runner:
 
     def _tell(self) -> None:
         self.campaign.seconds_left = self.pace.expect(
-            self.left, self.campaign.running, self.campaign.n_processes
+            self.left, self.campaign.running, max(1, self.campaign.n_processes)
         )
         self.watch(self.campaign)
 
@@ -283,52 +250,6 @@ class _Pace:
             total += seconds
             longest = max(longest, seconds)
         return max(total / n_processes, longest)
-
-
-def machine(n_threads: int) -> dict[str, Any]:
-    """Describe the machine that the seconds of a run were measured on."""
-    return {
-        "platform": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "simd_level": engine.simd_level(),
-        "cores": available_cores(),
-        "threads": n_threads,
-    }
-
-
-def _end_with_parent(parent: int) -> None:
-    """End this worker when its runner was killed: nobody waits for its result."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-def _see_that_workers_can_be_killed() -> None:
-    """Give loky another way to kill workers if it has neither psutil nor pgrep.
-
-    Small containers have neither, and it would wait for its workers for ever.
-    """
-    if find_spec("psutil") is None and shutil.which("pgrep") is None:
-        process_executor.kill_process_tree = _kill
-
-
-def _kill(worker: Any) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(worker.pid, signal.SIGKILL)
-    worker.join()
-
-
-def _attempt(execute: Executor, run: Run, n_threads: int) -> Outcome | str:
-    """Execute a run in a worker; return its outcome, or the traceback of its error."""
-    try:
-        return execute(run, n_threads)
-    except Exception:
-        return traceback.format_exc()
 
 
 @contextmanager
