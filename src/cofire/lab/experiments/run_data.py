@@ -1,6 +1,5 @@
 """The rows of a run: for training, for validation and for testing."""
 
-import hashlib
 import json
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -13,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from cofire.data import CATALOG, paper_parts
 from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows
 from cofire.lab.experiments.grid import PROFILES, Run, trains_on_all_rows
+from cofire.lab.workers.files import checksum, here
 
 VALIDATION_FRACTION = 0.1
 
@@ -73,8 +73,8 @@ def file_option(path: Path, options: FileOptions, task: str = "auto") -> dict[st
     }
     plain = {k: str(v) if isinstance(v, Path) else v for k, v in given.items()}
     plain |= {} if task == "auto" else {"task": task}
-    plain |= {} if options.test is None else {"test_sha256": _digest(options.test)}
-    return {"file": plain | {"sha256": _digest(path)}}
+    plain |= {} if options.test is None else {"test_sha256": checksum(options.test)}
+    return {"file": plain | {"sha256": checksum(path)}}
 
 
 @lru_cache(maxsize=2)
@@ -103,18 +103,19 @@ def _of_file(
     planned = {data: options.pop("sha256")}
     if "test_sha256" in options:
         planned[options["test"]] = options.pop("test_sha256")
+    found = {path: here(path, digest) for path, digest in planned.items()}
     for path, digest in planned.items():
-        if _digest(Path(path)) != digest:
+        if checksum(found[path]) != digest:
             raise ValueError(
                 f"{path} has changed since the runs were planned: "
                 "give the same command again."
             )
     names = ("categorical", "drop", "id", "na")
     lists = {k: tuple(options[k]) for k in names if k in options}
-    paths = {"test": Path(options["test"])} if "test" in options else {}
+    paths = {"test": found[options["test"]]} if "test" in options else {}
     task = options.pop("task", "auto")
     rows = TrainingRows.of_file(
-        Path(data),
+        found[data],
         FileOptions(**options | lists | paths),
         task,
         split,
@@ -144,7 +145,3 @@ def _of_file(
         *(rows.X_test, rows.y_test),
         **about,
     )
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -45,6 +45,7 @@ class Campaign:
     elsewhere: int = 0
     """Runs that another process has claimed."""
     last: tuple[Run, Outcome] | None = None
+    last_worker: str | None = None
     seconds_left: float | None = None
 
 
@@ -160,6 +161,7 @@ class _Runner:
 
     def _land(self, ended: Ended) -> None:
         run = cast(Run, ended.key)
+        self.campaign.last_worker = ended.worker
         if isinstance(ended.value, Outcome):
             self.finish(run, ended.value, ended.machine)
             return

@@ -10,13 +10,14 @@ from typing import Any
 class Ended:
     """A task that is over: its value, or a traceback as the error.
 
-    machine: where it was executed; None if nobody knows.
+    machine: that of the worker. worker: its name, if it has one.
     """
 
     key: Hashable
     value: Any = None
     error: str | None = None
     machine: Mapping[str, Any] = field(default_factory=dict)
+    worker: str | None = None
 
 
 class Executor(ABC):

@@ -1,0 +1,152 @@
+"""Dask clusters of real processes, on the loopback interface only."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from helpers import processes
+
+HOST = "127.0.0.1"
+PATIENCE = 60.0  # seconds until something that must happen is given up
+
+
+class Cluster:
+    """A scheduler and its workers; all of them are killed at the end."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.port = free_port()
+        self.address = f"tcp://{HOST}:{self.port}"
+        self.scheduler, self.workers = None, {}
+        self._logs = []
+
+    def start(self, *names):
+        """Start the scheduler, and workers of these names."""
+        options = ["--host", HOST, "--port", str(self.port), "--no-dashboard"]
+        options += ["--no-jupyter", "--no-show"]
+        self.scheduler = self._run("scheduler", "dask_scheduler", options)
+        for name in names:
+            self.add(name)
+        return self
+
+    def add(self, name, *, nanny=False, **environment):
+        """Start a worker; it waits for the scheduler if that is not there yet."""
+        options = [self.address, "--name", name, "--nthreads", "1", "--host", HOST]
+        options += ["--no-dashboard", "--local-directory", str(self.folder)]
+        options += [] if nanny else ["--no-nanny"]
+        self.workers[name] = self._run(name, "dask_worker", options, environment)
+        return self.workers[name]
+
+    def _run(self, name, module, options, environment=()):
+        self.folder.mkdir(parents=True, exist_ok=True)
+        log = (self.folder / f"{name}.log").open("a")
+        self._logs.append(log)
+        return subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.{module}", *options],
+            env=processes.environment(
+                COFIRE_TEST_FOLDER=str(self.folder), **dict(environment)
+            ),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,  # a nanny's worker ends with it
+        )
+
+    def kill_scheduler(self):
+        end(self.scheduler)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        for process in (*self.workers.values(), self.scheduler):
+            end(process)
+        for log in self._logs:
+            log.close()
+
+
+def end(process):
+    """Kill a process and those that it has started, even if they are stopped."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def free_port():
+    with socket.socket() as found:
+        found.bind((HOST, 0))
+        return found.getsockname()[1]
+
+
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise TimeoutError
+        time.sleep(0.02)
+
+
+# ---- what workers execute ------------------------------------------------------------
+
+
+def folder():
+    """Return the folder that workers and tests share."""
+    return Path(os.environ["COFIRE_TEST_FOLDER"])
+
+
+def on_cue(run, n_threads):
+    """Note that the run begins, and by whom; train when the file go-SEED is there."""
+    from cofire.lab.experiments.execute import execute
+
+    mark(folder(), f"begun-{run.seed}", {"pid": os.getpid(), "threads": n_threads})
+    wait_until((folder() / f"go-{run.seed}").exists)
+    return execute(run, n_threads)
+
+
+def mark(folder, name, what):
+    """Write a file that is there as a whole, or not at all."""
+    path = folder / f"{name}-{time.time_ns()}.json"
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(what))
+    partial.rename(path)
+
+
+def begun(folder, seed):
+    """Return the processes that have begun a run, in their order."""
+    return [
+        json.loads(path.read_text())["pid"]
+        for path in sorted(folder.glob(f"begun-{seed}-*.json"))
+    ]
+
+
+def deadly(run, n_threads):
+    """Seed 1 ends its worker."""
+    from helpers.run_cases import of_seed
+
+    mark(folder(), f"begun-{run.seed}", {"pid": os.getpid()})
+    if run.seed == 1:
+        os._exit(7)
+    return of_seed(run, n_threads)
+
+
+def no_files_here(files):
+    """A worker on a machine that has none of the files."""
+    from cofire.lab.workers import files as worker_files
+
+    return [
+        path for path, digest in files.items() if digest not in worker_files._COPIES
+    ]
+
+
+def counted_receive(path, digest, content):
+    """Receive a file, and count that."""
+    from cofire.lab.workers import dask_cluster
+
+    mark(folder(), f"received-{digest[:8]}", {"pid": os.getpid(), "n": len(content)})
+    dask_cluster._receive(path, digest, content)
