@@ -2,8 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -67,28 +67,56 @@ class Records:
 
         Another process that runs the same search at the same time is an error.
         """
+        with self.claimed([(number, repeat, settings)]) as keep:
+            try:
+                trial: Trial | DivergenceError = work()
+            except DivergenceError as error:
+                trial = error
+            return keep(number, repeat, settings, trial)
+
+    @contextmanager
+    def claimed(
+        self, trials: Sequence[tuple[int, int, Settings]]
+    ) -> Iterator[Callable[..., Trial]]:
+        """Claim trials; yield what keeps the result of each.
+
+        Those that it was not called for are waiting again at the end, after an
+        interrupt too: the same search runs them again.
+        """
         if self.store is None:
-            with suppress(DivergenceError):
-                return work()
-            return Trial(settings, [])
-        run = self._run(number, repeat, settings)
-        self.store.add([run])
-        if not self.store.claim(run, again=True):
-            raise StoreError(
-                f"{self.store.path}: another process runs trial {number} of this "
-                "search. Wait until it has ended, or name another folder."
-            )
+            yield self._kept
+            return
+        runs = [self._run(*trial) for trial in trials]
+        self.store.add(runs)
         try:
+            for run, (number, _, _) in zip(runs, trials, strict=True):
+                if not self.store.claim(run, again=True):
+                    raise StoreError(
+                        f"{self.store.path}: another process runs trial {number} of "
+                        "this search. Wait until it has ended, or name another folder."
+                    )
             with signs_of_life(self.store):
-                trial = work()
-        except DivergenceError as error:
-            self.store.fail(run, f"{DivergenceError.__name__}: {error}")
-            return Trial(settings, [])
-        except BaseException:  # an interrupt too: the same search runs it again
-            self.store.give_back([run])
-            raise
-        self.store.finish(run, self._outcome(trial), machine(_threads(self.estimator)))
-        return trial
+                yield self._kept
+        finally:
+            self.store.give_back(runs)
+
+    def _kept(
+        self,
+        number: int,
+        repeat: int,
+        settings: Settings,
+        trial: Trial | DivergenceError,
+        where: Mapping[str, Any] | None = None,
+    ) -> Trial:
+        """Write a trial that is over; where: the machine, if it was another one."""
+        if self.store is not None:
+            run = self._run(number, repeat, settings)
+            if isinstance(trial, Trial):
+                here = machine(_threads(self.estimator)) if where is None else where
+                self.store.finish(run, self._outcome(trial), here)
+            else:
+                self.store.fail(run, f"{DivergenceError.__name__}: {trial}")
+        return trial if isinstance(trial, Trial) else Trial(settings, [])
 
     def _run(self, number: int, repeat: int, settings: Settings) -> Run:
         method, sizes = self.estimator.method, settings.get("hidden_layer_sizes", [0])

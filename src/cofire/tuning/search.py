@@ -1,9 +1,9 @@
 """tune: settings for your rows, and how small a model can get at this accuracy."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -14,8 +14,11 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 
 from cofire.lab.experiments import Store
+from cofire.lab.workers.connect import connected
+from cofire.lab.workers.executor import Executor
 from cofire.tuning.checks import check_number, check_whole, rows_to_search
 from cofire.tuning.curves import Rival, margin
+from cofire.tuning.elsewhere import Elsewhere, Job, Search, sent
 from cofire.tuning.folds import fit_seeds, repeated_folds
 from cofire.tuning.front import finalists, rows_of
 from cofire.tuning.proposals import needed, propose
@@ -56,6 +59,7 @@ def tune(
     random_state: int = 0,
     store: str | PathLike[str] | None = None,
     name: str | None = None,
+    cluster: str | Executor | None = None,
     watch: Callable[[Step], None] | None = None,
 ) -> Tuning:
     """Search for settings; return the front of scores against sizes, and the best.
@@ -102,6 +106,9 @@ def tune(
         interrupted, and `cofire runs list --out FOLDER` shows the trials.
     name : str or None
         What the runs are said to be about; None: the shape of X.
+    cluster : str or None
+        The address of a Dask cluster, or "slurm:..." (docs/cluster.md), whose workers
+        fit the folds; the trials are the same. None: this process does.
     watch : callable or None
         Called with a `Step` after each trial.
 
@@ -133,7 +140,7 @@ def tune(
     plain = clone(estimator).set_params(callbacks=(), checkpoint=None, verbose=0)
     folds = repeated_folds(plain, X, y, cv, random_state)
     more = {"scoring": _named(scoring), "max_connections": max_connections}
-    with _opened(store) as opened:
+    with _opened(store) as opened, connected(cluster) as executor:
         records = Records(
             opened,
             name or f"{X.shape[0]} x {X.shape[1]}",
@@ -154,7 +161,8 @@ def tune(
             records,
             watch or (lambda step: None),
         )
-        trials = search.run(n_trials, timeout)
+        with search.elsewhere(executor) as search:
+            trials = search.run(n_trials, timeout)
     found = Tuning(
         plain.set_params(random_state=random_state),
         trials,
@@ -182,6 +190,21 @@ class _Search:
     seed: int
     records: Records
     watch: Callable[[Step], None]
+    workers: Elsewhere | None = None
+
+    @contextmanager
+    def elsewhere(self, executor: Executor | None) -> Iterator["_Search"]:
+        """Yield the search with the workers of an executor, if there is one."""
+        if executor is None:
+            yield self
+            return
+        rows = self.estimator, self.X, self.y, self.folds
+        seeds = [self._seeds(repeat) for repeat in range(len(self.folds))]
+        with sent(Search(*rows, seeds, self.scorer), executor) as workers:
+            yield replace(self, workers=workers)
+
+    def _seeds(self, repeat: int) -> list[int]:
+        return fit_seeds(self.seed, repeat, len(self.folds[repeat]))
 
     def run(self, n_trials: int, timeout: float | None) -> dict[tuple[int, int], Trial]:
         """Return all trials, by number and repeat."""
@@ -196,8 +219,8 @@ class _Search:
                 settings = known[number, 0].settings
             else:
                 settings = {} if space is None else self._next(space, first)
-            rivals = self._rivals(first)
-            first.append(self._trial(known, number, 0, settings, rivals, n_trials))
+            job = Job(number, 0, settings, self._rivals(first))
+            first += self._trials(known, [job], n_trials)
             if space is None:
                 space = self._space(first[0])
         trials = {(number, 0): trial for number, trial in enumerate(first)}
@@ -232,32 +255,54 @@ class _Search:
     ) -> dict[tuple[int, int], Trial]:
         """Measure the finalists again, with other folds and seeds."""
         final = finalists(rows_of(trials), self.max_connections)
-        for repeat, number in product(range(1, len(self.folds)), final):
-            settings = trials[number, 0].settings
-            again = self._trial(known, number, repeat, settings, [], n_trials)
-            trials[number, repeat] = again
+        jobs = [
+            Job(number, repeat, trials[number, 0].settings, [])
+            for repeat, number in product(range(1, len(self.folds)), final)
+        ]
+        for job, trial in zip(jobs, self._trials(known, jobs, n_trials), strict=True):
+            trials[job.number, job.repeat] = trial
         return trials
 
-    def _trial(
-        self,
-        known: dict[tuple[int, int], Trial],
-        number: int,
-        repeat: int,
-        settings: Settings,
-        rivals: list[Rival],
-        n_trials: int,
-    ) -> Trial:
-        stored = known.get((number, repeat))
-        folds = self.folds[repeat]
-        seeds = fit_seeds(self.seed, repeat, len(folds))
+    def _trials(
+        self, known: dict[tuple[int, int], Trial], jobs: Sequence[Job], n_trials: int
+    ) -> list[Trial]:
+        """Return the trials of these jobs, those that are stored without running."""
+        found: dict[tuple[int, int], Trial] = {}
+
+        def over(job: Job, trial: Trial, stored: bool) -> None:
+            found[job.number, job.repeat] = trial
+            self.watch(Step(job.number, n_trials, job.repeat, trial, stored))
+
+        new = []
+        for job in jobs:
+            stored = known.get((job.number, job.repeat))
+            if stored is not None:
+                over(job, stored, True)
+            elif self.workers is None:
+                over(job, self._run_here(job), False)
+            else:
+                new.append(job)
+        self._run_elsewhere(new, over)
+        return [found[job.number, job.repeat] for job in jobs]
+
+    def _run_here(self, job: Job) -> Trial:
+        about = self.estimator, job.settings, self.X, self.y, self.folds[job.repeat]
 
         def work() -> Trial:
-            about = self.estimator, settings, self.X, self.y, folds, seeds
-            return run_trial(*about, self.scorer, rivals)
+            return run_trial(*about, self._seeds(job.repeat), self.scorer, job.rivals)
 
-        trial = stored or self.records.run(number, repeat, settings, work)
-        self.watch(Step(number, n_trials, repeat, trial, stored is not None))
-        return trial
+        return self.records.run(job.number, job.repeat, job.settings, work)
+
+    def _run_elsewhere(
+        self, jobs: Sequence[Job], over: Callable[[Job, Trial, bool], None]
+    ) -> None:
+        if self.workers is None or not jobs:
+            return
+        about = [(job.number, job.repeat, job.settings) for job in jobs]
+        with self.records.claimed(about) as keep:
+            for job, trial, where in self.workers.run(jobs):
+                place = job.number, job.repeat, job.settings
+                over(job, keep(*place, trial, where), False)
 
 
 @contextmanager

@@ -6,7 +6,8 @@ them are the ensemble of k networks. So one trial measures several ensembles.
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -62,6 +63,19 @@ class Trial:
         return not self.ensembles
 
 
+@dataclass(frozen=True)
+class Part:
+    """What the fit of one fold gave to a trial; without ensembles, it was beaten."""
+
+    ensembles: list[Ensemble]
+    sizes: list[int]
+    n_pieces: int
+    density: float
+    seconds: float
+    scores: list[float] = field(default_factory=list)
+    connections: list[float] = field(default_factory=list)
+
+
 def run_trial(
     estimator: Any,
     settings: Settings,
@@ -76,32 +90,86 @@ def run_trial(
 
     seeds: one per fold. The curve on the first fold is compared with the rivals'.
     """
-    begun = time.perf_counter()
-    found: dict[int, list[Ensemble]] = {}
-    watch = None
-    for number, ((train, test), seed) in enumerate(zip(folds, seeds, strict=True)):
-        model = clone(estimator).set_params(**as_given(settings), random_state=seed)
-        held_out = _safe_indexing(X, test), _safe_indexing(y, test)
-        if number == 0:
-            known = test[_can_be_right(estimator, y[train], y[test])]
-            watch = Watch(_safe_indexing(X, known), y[known], rivals)
-            model.set_params(callbacks=[watch])
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of models that are poor
-                model.fit(_safe_indexing(X, train), _safe_indexing(y, train))
-        except Beaten:
-            seconds = time.perf_counter() - begun
-            return _noted(settings, model, watch, seconds)
-        model.set_params(callbacks=())
-        for n in n_networks_of(estimator):
-            own = first_networks(model, n)
-            found.setdefault(n, []).append(
-                _measured(own, *held_out, scorer, timed=number == 0)
+    return combined(
+        settings,
+        (
+            run_fold(
+                *(estimator, settings, X, y, fold, seed, scorer),
+                rivals if number == 0 else None,
             )
-    seconds = time.perf_counter() - begun
-    ensembles = [_mean(own) for own in found.values()]
-    return replace(_noted(settings, model, watch, seconds), ensembles=ensembles)
+            for number, (fold, seed) in enumerate(zip(folds, seeds, strict=True))
+        ),
+    )
+
+
+def combined(settings: Settings, parts: Iterable[Part]) -> Trial:
+    """Return the trial of some folds, in their order; none is asked for if beaten."""
+    found: list[Part] = []
+    for part in parts:
+        found.append(part)
+        if not part.ensembles:
+            break
+    first, last = found[0], found[-1]
+    return Trial(
+        settings,
+        [_mean(own) for own in zip(*(part.ensembles for part in found), strict=True)],
+        first.scores,
+        first.connections,
+        sum(part.seconds for part in found),
+        last.sizes,
+        last.n_pieces,
+        last.density,
+    )
+
+
+def run_fold(
+    estimator: Any,
+    settings: Settings,
+    X: Any,
+    y: Any,
+    fold: Fold,
+    seed: int,
+    scorer: Any,
+    rivals: Sequence[Rival] | None = None,
+) -> Part:
+    """Fit and measure on one fold; it uses nothing but its arguments.
+
+    rivals: None for all folds but the first, which alone has a curve.
+    """
+    begun = time.perf_counter()
+    train, test = fold
+    model = clone(estimator).set_params(**as_given(settings), random_state=seed)
+    held_out = _safe_indexing(X, test), _safe_indexing(y, test)
+    watch = None
+    if rivals is not None:
+        known = test[_can_be_right(estimator, y[train], y[test])]
+        watch = Watch(_safe_indexing(X, known), y[known], rivals)
+        model.set_params(callbacks=[watch])
+    ensembles: list[Ensemble] = []
+    with suppress(Beaten):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of models that are poor
+            model.fit(_safe_indexing(X, train), _safe_indexing(y, train))
+        model.set_params(callbacks=())
+        ensembles = [
+            _measured(
+                first_networks(model, n), *held_out, scorer, timed=watch is not None
+            )
+            for n in n_networks_of(estimator)
+        ]
+    return Part(
+        ensembles,
+        list(model.network_.sizes),
+        int(model.chosen_parameters_["n_pieces"]),
+        model.density_,
+        time.perf_counter() - begun,
+        *([] if watch is None else [_kept(watch.scores), _kept(watch.connections)]),
+    )
+
+
+def _kept(curve: Sequence[float]) -> list[float]:
+    """Return a curve as the store will give it back."""
+    return np.asarray(curve, np.float32).tolist()
 
 
 def _can_be_right(estimator: Any, y: np.ndarray, y_test: np.ndarray) -> np.ndarray:
@@ -136,19 +204,6 @@ def as_given(settings: Settings) -> Settings:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in settings.items()
     }
-
-
-def _noted(settings: Settings, model: Any, watch: Any, seconds: float) -> Trial:
-    return Trial(
-        settings,
-        [],
-        np.asarray(watch.scores, np.float32).tolist(),
-        np.asarray(watch.connections, np.float32).tolist(),
-        seconds,
-        list(model.network_.sizes),
-        int(model.chosen_parameters_["n_pieces"]),
-        model.density_,
-    )
 
 
 def _measured(model: Any, X: Any, y: Any, scorer: Any, *, timed: bool) -> Ensemble:

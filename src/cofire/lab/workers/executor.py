@@ -31,6 +31,8 @@ class Executor(ABC):
     """How often a task was lost with its worker, and started again."""
     lost_seconds = 0.0
     """How long these tasks had been in progress."""
+    shared: str | None = None
+    """A folder that all workers can read, if there must be one."""
     tell: Callable[[str], None] = staticmethod(lambda text: None)
     """Is called with what a user wants to know: a worker was lost, or refused."""
 
