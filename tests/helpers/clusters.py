@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from cofire.lab.experiments import Run
 from helpers import processes
 
 HOST = "127.0.0.1"
@@ -90,6 +91,28 @@ def wait_until(condition):
         if time.monotonic() > end:
             raise TimeoutError
         time.sleep(0.02)
+
+
+# ---- runs, and what came of them -----------------------------------------------------
+
+
+def real_runs(n):
+    """Short trainings that differ in their seed."""
+    about = {"data": "madelon", "method": "set", "hidden": 8, "epsilon": 1, "epochs": 2}
+    return [Run.of(**about, seed=seed) for seed in range(n)]
+
+
+def bits(store):
+    """All that was found, by run; without times, which are never the same."""
+    found = {}
+    for result in store.results():
+        kept = {n: c for n, c in result.curves.items() if "seconds" not in n}
+        curves = {name: curve.tobytes() for name, curve in kept.items()}
+        notes = json.dumps(result.notes, sort_keys=True)
+        about = result.score, result.validation_score, result.best_epoch
+        found[result.run] = (*about, result.connections, notes, curves)
+    assert len(found) == len(store.results())
+    return found
 
 
 # ---- what workers execute ------------------------------------------------------------

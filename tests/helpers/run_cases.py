@@ -129,6 +129,12 @@ def run_elsewhere(path, folder, n, executor):
         run_all(runs(n, folder), store, n_cores=2, execute=globals()[executor])
 
 
+def run_without_psutil(*arguments):
+    """As where psutil is not installed, which comes with Dask."""
+    sys.modules["psutil"] = None
+    run_elsewhere(*arguments)
+
+
 def claim_elsewhere(path, n):
     """Claim what can be claimed as soon as a line comes in; say which seeds."""
     sys.stdout.write("ready\n")

@@ -40,7 +40,7 @@ class CampaignBoard:
         if self.console.is_terminal:
             self._live.stop()
         if error[0] is KeyboardInterrupt:
-            self._say("Finished runs are kept: the same command resumes from here.")
+            self.say("Finished runs are kept: the same command resumes from here.")
 
     def watch(self, campaign: "Campaign") -> None:
         """Show the state of the campaign; the runner calls this at every change."""
@@ -52,14 +52,14 @@ class CampaignBoard:
         if self.console.is_terminal:
             return
         for run, error in campaign.failed[self._failures :]:
-            self._say(f"failed: {run_label(run)}: {in_options(failure(error))}")
+            self.say(f"failed: {run_label(run)}: {in_options(failure(error))}")
         self._failures = len(campaign.failed)
         if campaign.last is not None and campaign.last is not self._told:
             self._told = campaign.last
             run, outcome = campaign.last
-            self._say(
+            self.say(
                 f"{_done(campaign)}  {run_label(run)}: {_score(outcome)} in "
-                f"{outcome.seconds:.1f} s; {_rest(campaign)}"
+                f"{outcome.seconds:.1f} s{_on(campaign)}; {_rest(campaign)}"
             )
 
     def conclude(self, campaign: "Campaign", out: Path = OUT) -> None:
@@ -72,15 +72,16 @@ class CampaignBoard:
         tell([note.rstrip(".") for note in self._notes])
         if self.console.is_terminal:
             for run, error in campaign.failed:
-                self._say(f"failed: {run_label(run)}: {in_options(failure(error))}")
+                self.say(f"failed: {run_label(run)}: {in_options(failure(error))}")
         if campaign.n_failed_before:
             where = "" if out == OUT else f" --out {shlex.quote(str(out))}"
-            self._say(
+            self.say(
                 f"{campaign.n_failed_before} runs failed before: `cofire runs list "
                 f"--status failed{where}` says why, --retry-failed runs them again."
             )
 
-    def _say(self, line: str) -> None:
+    def say(self, line: str) -> None:
+        """Print a line, above the live table if there is one."""
         # Not as markup: errors and options may have brackets.
         self.console.print(line, soft_wrap=True, markup=False)
 
@@ -98,16 +99,18 @@ class CampaignBoard:
         )
         table.add_column("running", min_width=48)
         table.add_column("seconds", justify="right")
-        now = time.monotonic()
+        named = dict(campaign.workers)
+        if any(named.values()) or campaign.last_worker:
+            table.add_column("worker")
+        n_cells, now = len(table.columns), time.monotonic()
         for run, begun in list(campaign.running.items()):
-            table.add_row(Text(run_label(run)), f"{now - begun:.0f}")
+            cells = Text(run_label(run)), f"{now - begun:.0f}", named.get(run)
+            table.add_row(*cells[:n_cells])
         if campaign.last is not None:
             run, outcome = campaign.last
-            table.add_row(
-                Text(f"last: {run_label(run)}: {_score(outcome)}"),
-                f"{outcome.seconds:.0f}",
-                style="dim",
-            )
+            what = Text(f"last: {run_label(run)}: {_score(outcome)}")
+            last = what, f"{outcome.seconds:.0f}", campaign.last_worker
+            table.add_row(*last[:n_cells], style="dim")
         return table
 
 
@@ -137,7 +140,16 @@ def _done(campaign: "Campaign") -> str:
     failed = campaign.n_failed_before + len(campaign.failed)
     if failed:
         text += f", {failed} failed"
+    if campaign.n_lost:
+        text += (
+            f", {campaign.n_lost} lost with their workers and begun again "
+            f"({duration(campaign.lost_seconds)})"
+        )
     return text
+
+
+def _on(campaign: "Campaign") -> str:
+    return f" on {campaign.last_worker}" if campaign.last_worker else ""
 
 
 def _rest(campaign: "Campaign") -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cofire.cli.cluster import Cluster, executor_at
 from cofire.cli.command_lines import (
     command_line,
     file_options_given,
@@ -89,6 +90,7 @@ def compare(
         typer.Option(help="Any parameter of the estimator: name=value (JSON)."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Cores to use.")] = None,
+    cluster: Cluster = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Run again what failed before.")
     ] = False,
@@ -182,13 +184,17 @@ def _run(
     with open_store(given["out"], create=True) as store:
         usual = parts.target if given["target"] is None else None
         stored = stored_as(runs, store, usual_target=usual)
-        with CampaignBoard(console) as board:
+        with (
+            CampaignBoard(console) as board,
+            executor_at(given["cluster"], board.say, jobs=given["jobs"]) as executor,
+        ):
             campaign = run_all(
                 list(stored.values()),
                 store,
                 n_cores=given["jobs"],
                 retry_failed=given["retry_failed"],
                 watch=board.watch,
+                executor=executor,
             )
         asked = {kept: run for run, kept in stored.items()}
         found = store.results(data=sorted({run.data for run in asked}))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cofire.cli.cluster import Cluster, executor_at
 from cofire.cli.runs import OUT, Out, open_store
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from cofire.lab.experiments import Run, Store
     from cofire.lab.paper import Choice, Item
     from cofire.lab.paper.reproduce import Made
+    from cofire.lab.workers.executor import Executor
 
 
 def reproduce(
@@ -59,6 +61,7 @@ def reproduce(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Cores to use (default: all).")
     ] = None,
+    cluster: Cluster = None,
     only_write: Annotated[
         bool, typer.Option("--only-write", help="Run nothing; write what is done.")
     ] = False,
@@ -85,11 +88,20 @@ def reproduce(
     if list_items or not wanted:
         _list(console, wanted, choice, out)
         return
-    with open_store(out, create=not only_write) as store:
+
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True, markup=False)
+
+    with (
+        open_store(out, create=not only_write) as store,
+        executor_at(None if only_write else cluster, say, jobs=jobs) as executor,
+    ):
         failed = 0
         for item in wanted:
             if not only_write:
-                failed += _run(console, item, choice, store, jobs, retry_failed)
+                # Seconds are compared with each other: they are measured here.
+                where = None if item.alone else executor
+                failed += _run(console, item, choice, store, jobs, retry_failed, where)
             _write(console, item, choice, store, out)
     if failed:
         raise typer.Exit(1)
@@ -129,6 +141,7 @@ def _run(
     store: "Store",
     jobs: int | None,
     retry_failed: bool,
+    executor: "Executor | None",
 ) -> int:
     """Run what is not done; return how many runs failed."""
     from cofire.cli.board import CampaignBoard
@@ -144,6 +157,7 @@ def _run(
                 one_at_a_time=item.alone,
                 retry_failed=retry_failed,
                 watch=board.watch,
+                executor=executor,
             )
         board.conclude(campaign, store.path.parent)
         failed += len(campaign.failed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cofire.cli.cluster import Cluster, executor_at
 from cofire.cli.command_lines import (
     command_line,
     file_options_given,
@@ -89,6 +90,7 @@ def tune(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     n_jobs: Annotated[int | None, typer.Option(help="Number of threads.")] = None,
+    cluster: Cluster = None,
     scale: Scale = None,
     missing: Missing = None,
     categorical: Categorical = None,
@@ -151,7 +153,10 @@ def _search(rows: "TrainingRows", given: Mapping[str, Any]) -> "Tuning":
     data = given["data"]
     minutes = given["minutes"]
     try:
-        with _says_how_to_continue():
+        with (
+            _says_how_to_continue(),
+            executor_at(given["cluster"], _say) as executor,
+        ):
             return cofire.tune(
                 _estimator(rows.task, given),
                 rows.X,
@@ -165,6 +170,7 @@ def _search(rows: "TrainingRows", given: Mapping[str, Any]) -> "Tuning":
                 random_state=given["seed"],
                 store=given["store"],
                 name=str(Path(data).resolve()) if Path(data).exists() else data,
+                cluster=executor,
                 watch=_watcher(rows.task),
             )
     except StoreError as error:
@@ -190,6 +196,10 @@ def _says_how_to_continue() -> Iterator[None]:
             err=True,
         )
         raise
+
+
+def _say(text: str) -> None:
+    typer.echo(text, err=True)
 
 
 def _watcher(task: str) -> "Callable[[Step], None]":

@@ -332,8 +332,9 @@ def test_workers_do_not_hear_the_ctrl_c_of_the_terminal(store, folder):
 
 def test_it_ends_where_there_is_no_pgrep_to_find_processes(store, folder):
     """Loky ends its workers with it, where psutil is not installed."""
+    arguments = "run_without_psutil", store.path, folder, 3, "dying"
     subprocess.run(
-        processes.program("run_cases", "run_elsewhere", store.path, folder, 3, "dying"),
+        processes.program("run_cases", *arguments),
         env=processes.environment(PATH="/there/is/nothing"),
         timeout=run_cases.PATIENCE,
         check=True,

@@ -9,51 +9,23 @@ from collections import Counter
 
 import pytest
 
-from cofire.lab.experiments import Run, Store
+from cofire.lab.experiments import Store
 from cofire.lab.experiments.labels import files_of
 from cofire.lab.experiments.runner import run_all
 from cofire.lab.workers import dask_cluster, remote
 from cofire.lab.workers.dask_cluster import DaskCluster
 from cofire.lab.workers.remote import ClusterError
 from helpers import clusters, run_cases
-from helpers.clusters import Cluster, begun, wait_until
+from helpers.clusters import Cluster, begun, bits, real_runs, wait_until
 from helpers.needs import needs_package
 
 needs_package("distributed", "pip install 'cofire[cluster]'")
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """Two workers that nothing happens to."""
-    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
-        yield cluster.start("ann", "bob")
 
 
 @pytest.fixture
 def store(tmp_path):
     with Store(tmp_path / "runs.sqlite") as store:
         yield store
-
-
-def real_runs(n):
-    return [
-        Run.of(data="madelon", method="set", hidden=8, epsilon=1, seed=s, epochs=2)
-        for s in range(n)
-    ]
-
-
-def bits(store):
-    """All that was found, by run; without times, which are never the same."""
-    found = {}
-    for result in store.results():
-        curves = {
-            n: c.tobytes() for n, c in result.curves.items() if "seconds" not in n
-        }
-        notes = json.dumps(result.notes, sort_keys=True)
-        about = result.score, result.validation_score, result.best_epoch
-        found[result.run] = (*about, result.connections, notes, curves)
-    assert len(found) == len(store.results())
-    return found
 
 
 def connected(address, told=None):
