@@ -173,3 +173,19 @@ def counted_receive(path, digest, content):
 
     mark(folder(), f"received-{digest[:8]}", {"pid": os.getpid(), "n": len(content)})
     dask_cluster._receive(path, digest, content)
+
+
+def threads_of_a_fit(_=None):
+    """Return how many threads a fit without `n_jobs` takes on a machine of 4 cores."""
+    from sklearn.datasets import load_iris
+
+    from cofire import SparseMLPClassifier
+    from cofire.core import machine
+
+    X, y = load_iris(return_X_y=True)
+    real, machine.available_cores = machine.available_cores, lambda: 4
+    try:
+        model = SparseMLPClassifier(max_iter=2, n_networks=1).fit(X, y)
+    finally:
+        machine.available_cores = real
+    return model.receipt_.threads

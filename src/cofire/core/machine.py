@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import sys
 from collections.abc import Sequence
 
 MOST_THREADS = 1024  # more than the cores of any machine: surely a mistake
@@ -45,7 +46,20 @@ def _inside_a_worker() -> bool:
 
     backend, _ = get_active_backend()
     nested = (getattr(backend, "nesting_level", 0) or 0) > 0
-    return nested or multiprocessing.parent_process() is not None
+    child = multiprocessing.parent_process() is not None
+    return nested or child or _inside_a_dask_task()
+
+
+def _inside_a_dask_task() -> bool:
+    """Whether a Dask worker runs this: joblib does not count its nesting there."""
+    get_worker = getattr(sys.modules.get("distributed"), "get_worker", None)
+    if get_worker is None:
+        return False
+    try:
+        get_worker()
+    except ValueError:  # no worker's thread
+        return False
+    return True
 
 
 def check_memory(

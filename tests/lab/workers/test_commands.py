@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import cofire
 from cofire.cli import app
-from cofire.lab.experiments import Store
+from cofire.lab.experiments import Store, runner
 from cofire.lab.workers import dask_cluster
 from cofire.tuning import elsewhere
 from cofire.tuning import search as search_module
@@ -57,31 +57,30 @@ def test_compare_finds_what_it_finds_here(cluster, table, tmp_path):
         assert bits(one) == bits(other)
 
 
-def test_reproduce_sends_its_runs_and_measures_seconds_here(
-    cluster, tmp_path, monkeypatch
-):
-    from cofire.lab.experiments import runner
-
-    executors, real = [], runner.run_all
-
-    def run_all(*arguments, executor, **how):
-        executors.append(executor)
-        return real(*arguments, executor=executor, **how)
-
-    monkeypatch.setattr(runner, "run_all", run_all)
+def test_reproduce_sends_its_runs(cluster, tmp_path):
     how = ["--datasets", "madelon", "--methods", "set", "--hidden", 1000]
     how += ["--seeds", 1, "--epochs", 2, "--out", tmp_path]
     done = invoke("reproduce", "table2", *how, "--cluster", cluster.address)
     assert done.exit_code == 0, done.output
+    assert " on ann (" in done.output or " on bob (" in done.output
     with Store(tmp_path / "runs.sqlite") as store:
-        assert set(store.counts().values()) == {0, len(store.rows())}
-        assert store.counts()["done"] > 0
+        assert store.counts()["done"] == len(store.rows()) > 0
+    how += ["--only-write", "--cluster", "tcp://127.0.0.1:1"]
+    assert invoke("reproduce", "table2", *how).exit_code == 0  # nobody is asked
+
+
+def test_what_reproduce_measures_in_seconds_runs_here(cluster, tmp_path, monkeypatch):
+    executors = []
+
+    def run_all(*arguments, executor, **how):
+        executors.append(executor)
+        return runner.Campaign(0, 1)
+
+    monkeypatch.setattr(runner, "run_all", run_all)
+    for item in ("cost", "table2"):
+        invoke("reproduce", item, "--out", tmp_path, "--cluster", cluster.address)
+    assert executors[0] is None
     assert isinstance(executors[-1], dask_cluster.DaskCluster)
-    done = invoke(
-        *("reproduce", "cost", "--only-write", "--out", tmp_path),
-        *("--cluster", "tcp://127.0.0.1:1"),
-    )
-    assert done.exit_code == 0  # nothing to run: nobody is asked
 
 
 # ---- tune ----------------------------------------------------------------------------
