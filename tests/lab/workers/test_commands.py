@@ -16,7 +16,7 @@ from cofire.lab.workers import dask_cluster
 from cofire.tuning import elsewhere
 from cofire.tuning import search as search_module
 from helpers import clusters, processes
-from helpers.clusters import bits
+from helpers.clusters import bits, real_runs
 from helpers.needs import needs_package
 from helpers.tuning_cases import search, untimed
 
@@ -81,6 +81,26 @@ def test_what_reproduce_measures_in_seconds_runs_here(cluster, tmp_path, monkeyp
         invoke("reproduce", item, "--out", tmp_path, "--cluster", cluster.address)
     assert executors[0] is None
     assert isinstance(executors[-1], dask_cluster.DaskCluster)
+
+
+def test_the_display_names_workers_and_lost_time():
+    from rich.console import Console
+
+    from cofire.cli.board import CampaignBoard
+
+    (one, other), console = real_runs(2), Console(width=150, force_terminal=False)
+    campaign = runner.Campaign(2, 2, running={one: 0.0, other: 0.0})
+    board = CampaignBoard(console)
+    board.watch(campaign)
+    with console.capture() as plain:
+        console.print(board.table())
+    assert "worker" not in plain.get()
+    campaign.workers = {one: "ann (10.0.0.7:4567)", other: "waiting"}
+    campaign.n_lost, campaign.lost_seconds = 1, 212.0
+    with console.capture() as named:
+        console.print(board.table())
+    assert "ann (10.0.0.7:4567)" in named.get() and "waiting" in named.get()
+    assert "1 lost with their workers and begun again (4 min)" in named.get()
 
 
 # ---- tune ----------------------------------------------------------------------------

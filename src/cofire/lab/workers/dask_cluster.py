@@ -177,13 +177,13 @@ class DaskCluster(RemoteExecutor):
         if self._asked is not None and self._asked.done():
             with suppress(OSError, CancelledError):  # gone: the client will notice
                 ended = self._update(self._asked.result()["workers"], now)
+                self._keep_hope(now)
             self._asked, self._ask_at = None, now + LOOK
         if self._asked is None and now >= self._ask_at:
             self._asked = self._run(self._client.scheduler.identity(n_workers=-1))
         for worker in self._workers.values():
             if not _is_checked(worker) and worker.admission.done():
                 self._judge(worker)
-        self._keep_hope(now)
         return ended
 
     def _update(self, found: Mapping[str, Any], now: float) -> list[Ended]:
