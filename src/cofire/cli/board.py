@@ -142,7 +142,7 @@ def _done(campaign: "Campaign") -> str:
         text += f", {failed} failed"
     if campaign.n_lost:
         text += (
-            f", {campaign.n_lost} lost with their workers and begun again "
+            f", {campaign.n_lost} lost and begun again "
             f"({duration(campaign.lost_seconds)})"
         )
     return text

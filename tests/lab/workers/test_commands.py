@@ -100,7 +100,7 @@ def test_the_display_names_workers_and_lost_time():
     with console.capture() as named:
         console.print(board.table())
     assert "ann (10.0.0.7:4567)" in named.get() and "waiting" in named.get()
-    assert "1 lost with their workers and begun again (4 min)" in named.get()
+    assert "1 lost and begun again (4 min)" in named.get()
 
 
 # ---- tune ----------------------------------------------------------------------------
