@@ -13,7 +13,7 @@ from cofire.lab.experiments import Run
 from helpers import processes
 
 HOST = "127.0.0.1"
-PATIENCE = 60.0  # seconds until something that must happen is given up
+PATIENCE = 120.0  # seconds until something that must happen is given up
 
 
 class Cluster:

@@ -5,6 +5,7 @@ checked, none shares the threads of a worker, and it is known who does what.
 """
 
 import asyncio
+import threading
 import time
 import traceback
 from collections.abc import Callable, Coroutine, Hashable, Mapping
@@ -24,6 +25,7 @@ from cofire.lab.workers.remote import ClusterError, RemoteExecutor
 LOOK = 0.5  # seconds between questions to the scheduler: who is there?
 LEASE = 90.0  # seconds without a heartbeat after which a worker counts as lost
 CONNECT = 10.0  # seconds to wait for an answer of the scheduler
+SENDING = 4  # files that are held in memory at once to be sent
 GRACE = 10.0  # seconds to wait for a better worker if those that are there are refused
 PATIENCE = 300.0  # seconds to wait for a lost scheduler, or for a first worker
 
@@ -59,10 +61,13 @@ class _Worker:
     refused: str = ""
     key: Hashable = None
     future: "Future[bytes] | None" = None
+    stale: "Future[bytes] | None" = None
+    """What it still does though it was given up, when it was silent."""
 
     @property
     def usable(self) -> bool:
-        return self.ready and self.running and not self.silent
+        busy = self.stale is not None and not self.stale.done()
+        return self.ready and self.running and not self.silent and not busy
 
 
 class DaskCluster(RemoteExecutor):
@@ -117,7 +122,7 @@ class DaskCluster(RemoteExecutor):
             return []
         everything: list[Future[Any]] = [
             *(worker.future for worker in self._workers.values() if worker.future),
-            *(w.admission for w in self._workers.values() if not _is_checked(w)),
+            *(w.admission for w in self._workers.values() if not w.admission.done()),
             *([self._asked] if self._asked else []),
         ]
         if everything:
@@ -143,7 +148,7 @@ class DaskCluster(RemoteExecutor):
                 key, task = self._begin()
                 call = (task.function, task.arguments, worker.n_threads)
                 worker.key = key
-                worker.future = self._run(self._call(worker.address, attempt, *call))
+                worker.future = self._run(self._call(worker.address, _alone, *call))
 
     def _land(self, worker: _Worker) -> list[Ended]:
         if worker.future is None or not worker.future.done():
@@ -161,9 +166,12 @@ class DaskCluster(RemoteExecutor):
     def _lose(self, worker: _Worker, why: str, *, blame: bool = True) -> list[Ended]:
         if worker.future is None:
             return []
-        key = worker.key
-        worker.future.cancel()
+        key, future = worker.key, worker.future
         worker.key = worker.future = None
+        if worker.silent:
+            worker.stale = future
+        else:
+            future.cancel()
         return self._again(key, why, blame=blame)
 
     # ---- the scheduler and its workers ---------------------------------------------
@@ -204,9 +212,12 @@ class DaskCluster(RemoteExecutor):
             worker.running = about["status"] == "running"
             if about["last_seen"] != worker.seen:
                 worker.seen, worker.heard = about["last_seen"], now
+                if worker.silent and worker.admission.cancelled():
+                    worker.admission = self._admission(address)
                 worker.silent = False
             elif not worker.silent and now - worker.heard > LEASE:
                 worker.silent = True
+                worker.admission.cancel()  # so that nobody waits for it
                 why = f"worker {worker.name} has been silent for {LEASE:.0f} s"
                 ended += self._lose(worker, why)
         return ended
@@ -283,15 +294,18 @@ class DaskCluster(RemoteExecutor):
         if theirs != ours:
             return f"has cofire {theirs}, but here it is {ours}: install the same"
         for path in await self._call(address, worker_files.missing, self._files):
-            content = Path(path).read_bytes()
-            sent = await self._client.scatter(content, workers=[address], hash=False)
-            about = path, self._files[path]
-            await self._call(address, _receive, *about, sent)
+            async with self._sending:
+                content = Path(path).read_bytes()
+                sent = await self._client.scatter(
+                    content, workers=[address], hash=False
+                )
+                await self._call(address, _receive, path, self._files[path], sent)
         return ""
 
     # ---- a scheduler that is lost --------------------------------------------------
 
     def _connect(self, seconds: float) -> Any:
+        self._sending = asyncio.Semaphore(SENDING)
         about: dict[str, Any] = {"address": self.address}
         if self.address.endswith(".json"):
             about = {"scheduler_file": self.address}
@@ -301,9 +315,9 @@ class DaskCluster(RemoteExecutor):
 
     def _disconnect(self) -> None:
         for worker in self._workers.values():
-            worker.admission.cancel()
-            if worker.future is not None:
-                worker.future.cancel()
+            for future in (worker.admission, worker.future, worker.stale):
+                if future is not None:
+                    future.cancel()
         self._workers.clear()
         if self._asked is not None:
             self._asked.cancel()
@@ -350,6 +364,18 @@ def _name(name: object, address: str) -> str:
     """
     place = address.partition("://")[2] or address
     return place if str(name) == address else f"{name} ({place})"
+
+
+_ONE = threading.Lock()
+
+
+def _alone(*call: Any) -> bytes:
+    """Make an attempt in a worker when no other is in progress there.
+
+    Another command may use the worker, or it still does what was given up.
+    """
+    with _ONE:
+        return attempt(*call)
 
 
 def _receive(path: str, digest: str, content: bytes) -> None:
