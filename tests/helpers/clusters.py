@@ -29,7 +29,7 @@ class Cluster:
     def start(self, *names):
         """Start the scheduler, and workers of these names."""
         options = ["--host", HOST, "--port", str(self.port), "--no-dashboard"]
-        options += ["--no-jupyter", "--no-show"]
+        options += ["--dashboard-address", f"{HOST}:0"]
         self.scheduler = self._run("scheduler", "dask_scheduler", options)
         for name in names:
             self.add(name)
@@ -50,7 +50,9 @@ class Cluster:
         return subprocess.Popen(
             [sys.executable, "-m", f"distributed.cli.{module}", *options],
             env=processes.environment(
-                COFIRE_TEST_FOLDER=str(self.folder), **dict(environment)
+                COFIRE_TEST_FOLDER=str(self.folder),
+                DASK_TEMPORARY_DIRECTORY=str(self.folder),
+                **dict(environment),
             ),
             stdout=log,
             stderr=log,

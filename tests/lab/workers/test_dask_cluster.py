@@ -132,8 +132,8 @@ def test_kills_pauses_late_workers_and_a_new_scheduler_change_no_bit(
     store, tmp_path, monkeypatch
 ):
     """Four workers: one killed, one paused beyond its lease; later all are lost."""
-    monkeypatch.setattr(dask_cluster, "LEASE", 10.0)
-    monkeypatch.setattr(dask_cluster, "PATIENCE", clusters.PATIENCE)
+    monkeypatch.setattr(dask_cluster, "LEASE", 6.0)
+    monkeypatch.setattr(dask_cluster, "PATIENCE", 60.0)
     n, told, errors, finished = 9, [], [], {}
     folder = tmp_path / "cluster"
 
@@ -153,8 +153,9 @@ def test_kills_pauses_late_workers_and_a_new_scheduler_change_no_bit(
         os.kill(paused, signal.SIGSTOP)
         cluster.add("late")
         wait_until(lambda: len(begun(folder, 0)) > 1)  # on the late one
+        wait_until(lambda: any("has been silent" in text for text in told))
         go(0, 2)
-        wait_until(lambda: len(begun(folder, 1)) > 1)  # on one that was free
+        wait_until(lambda: len(begun(folder, 1)) > 1)  # on the first that was free
         os.kill(paused, signal.SIGCONT)
         go(1, 3)  # for the one that was paused, too
         wait_until(lambda: is_done(0, 1, 2, 3))

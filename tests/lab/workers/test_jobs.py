@@ -57,6 +57,7 @@ def test_bits_are_those_of_this_machine_and_nothing_is_left(address, store, tmp_
         assert bits(store) == bits(here)
 
 
+@pytest.mark.slow
 def test_jobs_that_die_are_begun_again_and_then_given_up(
     address, store, tmp_path, monkeypatch
 ):
@@ -74,6 +75,7 @@ def test_jobs_that_die_are_begun_again_and_then_given_up(
     assert any(logs.glob("*.err"))  # they may say why
 
 
+@pytest.mark.slow
 def test_an_interrupt_cancels_the_jobs(address, store, tmp_path):
     pids = []
 

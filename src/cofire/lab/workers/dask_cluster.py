@@ -183,10 +183,13 @@ class DaskCluster(RemoteExecutor):
             return self._lose_scheduler()
         ended: list[Ended] = []
         if self._asked is not None and self._asked.done():
+            found = None
             with suppress(OSError, CancelledError):  # gone: the client will notice
-                ended = self._update(self._asked.result()["workers"], now)
-                self._keep_hope(now)
+                found = self._asked.result()["workers"]
             self._asked, self._ask_at = None, now + LOOK
+            if found is not None:
+                ended = self._update(found, now)
+                self._keep_hope(now)
         if self._asked is None and now >= self._ask_at:
             self._asked = self._run(self._client.scheduler.identity(n_workers=-1))
         for worker in self._workers.values():
