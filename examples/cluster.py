@@ -16,8 +16,8 @@ COMPARE = "compare madelon --methods set static --seeds 2 --epochs 3 --no-baseli
 def main():
     X, y = load_breast_cancer(return_X_y=True)
     model = cofire.SparseMLPClassifier(max_iter=20, n_networks=2, random_state=0)
-    local = {"host": "127.0.0.1", "dashboard_address": None, "threads_per_worker": 1}
-    with LocalCluster(n_workers=2, **local) as cluster:
+    local = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **local) as cluster:
         address = cluster.scheduler_address
 
         # A search: each fold of a trial is fitted by a worker.

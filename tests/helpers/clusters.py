@@ -1,11 +1,17 @@
-"""Dask clusters of real processes, on the loopback interface only."""
+"""Dask clusters of real processes, on the loopback interface only.
+
+python -m helpers.clusters PARENT MODULE OPTION ...: runs a module of distributed.cli
+until the parent is gone.
+"""
 
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -48,7 +54,7 @@ class Cluster:
         log = (self.folder / f"{name}.log").open("a")
         self._logs.append(log)
         return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.{module}", *options],
+            processes.program("clusters", os.getpid(), module, *options),
             env=processes.environment(
                 COFIRE_TEST_FOLDER=str(self.folder),
                 DASK_TEMPORARY_DIRECTORY=str(self.folder),
@@ -191,3 +197,24 @@ def threads_of_a_fit(_=None):
     finally:
         machine.available_cores = real
     return model.receipt_.threads
+
+
+# ---- a process of a cluster ----------------------------------------------------------
+
+
+def end_with(parent):
+    """End this process and its children when the tests were killed."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+if __name__ == "__main__":
+    end_with(int(sys.argv[1]))
+    module = f"distributed.cli.{sys.argv[2]}"
+    sys.argv = [module, *sys.argv[3:]]
+    runpy.run_module(module, run_name="__main__")
