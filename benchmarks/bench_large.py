@@ -18,6 +18,7 @@ import json
 import statistics
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -101,8 +102,9 @@ def measure(sizes, X, **settings):
         random_state=0,
         **settings,
     )
-    before = status("VmRSS") - X_bytes(X)
+    before, start = status("VmRSS") - X_bytes(X), time.process_time()
     model.fit(X, np.arange(X.shape[0]) % sizes[-1])
+    core_seconds = time.process_time() - start
     peak = status("VmHWM") - before
     later = [record for record in model.history_ if any(record["replaced"])]
     first = model.history_[0]["connections"]
@@ -114,6 +116,7 @@ def measure(sizes, X, **settings):
         "rows": X.shape[0],
         "train_seconds": statistics.median(r["train_seconds"] for r in later),
         "rewire_seconds": statistics.median(r["rewire_seconds"] for r in later),
+        "fit_core_seconds": core_seconds,
         "peak_bytes": peak,
         "threads": model.receipt_.threads,
     }
