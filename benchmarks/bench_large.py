@@ -15,6 +15,7 @@ picture large.png. Needs Linux, cofire and matplotlib.
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -63,9 +64,7 @@ def published_run(method, hidden):
 
     sizes = [3312, hidden, hidden, hidden, 5]
     X = np.random.default_rng(0).standard_normal((135, 3312), np.float32)
-    return measure(
-        sizes, X, method=method, epsilon=20, batch_size=2, drop_fraction=0.3
-    )
+    return measure(sizes, X, method=method, epsilon=20, batch_size=2, drop_fraction=0.3)
 
 
 def sparse_rows(n_rows, n_columns):
@@ -102,6 +101,7 @@ def measure(sizes, X, **settings):
         random_state=0,
         **settings,
     )
+    load, _, _ = os.getloadavg()
     before, start = status("VmRSS") - X_bytes(X), time.process_time()
     model.fit(X, np.arange(X.shape[0]) % sizes[-1])
     core_seconds = time.process_time() - start
@@ -118,6 +118,7 @@ def measure(sizes, X, **settings):
         "rewire_seconds": statistics.median(r["rewire_seconds"] for r in later),
         "fit_core_seconds": core_seconds,
         "peak_bytes": peak,
+        "load_before": load,
         "threads": model.receipt_.threads,
     }
 

@@ -88,15 +88,16 @@ def page(results):
             "",
             "<!-- written by benchmarks/bench_large.py -->",
             "",
+            *load_lines(results),
             *exponent_lines(growth),
             "",
             "![Seconds and memory against neurons](large.png)",
             "",
-            "An epoch is 200 sparse rows (1 % of the values are not zero) in batches of "
-            "100, and one rewiring (30 % of the connections of SET's shape below, 20 % "
-            "of the others). Inputs and three hidden layers are equally wide, neurons "
+            "An epoch is 200 sparse rows (1 % of the values are not zero) in batches "
+            "of 100, and one rewiring that replaces as many connections as the method "
+            "does by default. Inputs and three hidden layers are equally wide, neurons "
             "are counted with inputs and outputs, and there are ten connections per "
-            "neuron. The search is `similarity=\"linear\"`; SET has none. Seconds are "
+            'neuron. The search is `similarity="linear"`; SET has none. Seconds are '
             "medians over the epochs with a rewiring; memory is the peak of the "
             "process above what it had after its imports, data included.",
             "",
@@ -113,20 +114,33 @@ def page(results):
 
 
 def exponent_lines(growth):
-    yield "| method | largest | s per epoch ~ neurons^ | last decade | bytes ~ neurons^ "
-    yield "| last decade | goal | met |"
-    lines = ["|---|---:|---:|---:|---:|---:|---:|---|"]
+    heads = ("seconds", "last decade", "bytes", "last decade", "goal", "met")
+    yield "How both grow, as a power of the number of neurons:"
+    yield ""
+    yield "| method | neurons | " + " | ".join(heads) + " |"
+    yield "|---|---:|" + "---:|" * len(heads)
     for name, runs in growth.items():
         whole, last = exponents(runs)
-        if whole is None:
+        if whole is None or last is None:
             continue
-        met = "yes" if max(whole) <= GOAL else "**no**"
-        cells = [f"{x:.2f}" for pair in zip(whole, last or whole, strict=True) for x in pair]
-        largest = finished(runs)[-1]["neurons"]
-        lines.append(
-            f"| {TITLES[name]} | {largest:,} | {' | '.join(cells)} | <= {GOAL} | {met} |"
+        powers = [whole[0], last[0], whole[1], last[1]]
+        sizes = [run["neurons"] for run in finished(runs)]
+        cells = [f"{sizes[0]:,} to {sizes[-1]:,}", *(f"{x:.2f}" for x in powers)]
+        cells += [f"<= {GOAL}", "yes" if max(whole) <= GOAL else "**no**"]
+        yield f"| {TITLES[name]} | " + " | ".join(cells) + " |"
+
+
+def load_lines(results):
+    """A warning, if other processes ran: our own can make a load of one per core."""
+    parts = [results.get(part, {}) for part in ("growth", "published")]
+    every = [run for part in parts for runs in part.values() for run in finished(runs)]
+    highest = max((run["load_before"] for run in every), default=0.0)
+    if highest > results["machine"]["cores"] + 0.5:
+        yield (
+            f"**Timed beside other load** (up to {highest:.1f} on "
+            f"{results['machine']['cores']} cores): the seconds are too high."
         )
-    yield from lines
+        yield ""
 
 
 def floor_lines():
@@ -135,9 +149,9 @@ def floor_lines():
 
     yield (
         "**The floor.** A program that trains with momentum must hold "
-        f"{sums(PER_CONNECTION)} = {sum(PER_CONNECTION.values())} bytes per connection, "
-        f"and {sums(PER_NEURON)} = {sum(PER_NEURON.values())} per neuron. "
-        "\"Of the floor\" is how many times that was needed at the peak. "
+        f"{sums(PER_CONNECTION)} = {sum(PER_CONNECTION.values())} bytes per "
+        f"connection, and {sums(PER_NEURON)} = {sum(PER_NEURON.values())} per neuron. "
+        '"Of the floor" is how many times that was needed at the peak. '
         "Multiply-adds are three per connection and row, per second of training."
     )
 
@@ -193,13 +207,14 @@ def published_lines(runs):
         "float64 (Mocanu et al., `README.md` and `set_mlp_sparse_data_structures.py` "
         "of github.com/dcmocanu/sparse-evolutionary-artificial-neural-networks, commit "
         "5590ba9a1681; of its first, slower rewiring, as they say there). We run that "
-        "shape with method \"set\" on 135 rows of random numbers: two thirds of 203, "
+        'shape with method "set" on 135 rows of random numbers: two thirds of 203, '
         "which is how many rows we take `lung` to have; the program does not say it. "
         "The machines differ, so the ratio is no comparison of programs alone."
     )
     yield ""
-    yield "| neurons per layer | neurons | theirs, s | ours, s | ratio | ours, peak GB |"
-    yield "|---:" * 6 + "|"
+    heads = ("per layer", "neurons", "theirs, s", "ours, s", "ratio", "ours, peak GB")
+    yield "| " + " | ".join(heads) + " |"
+    yield "|---:" * len(heads) + "|"
     for hidden, (neurons, minutes) in SET_MINUTES.items():
         run = runs.get(str(hidden), {"failed": "not run"})
         cells = [f"{hidden:,}", f"{neurons:,}", f"{60 * minutes:,.0f}"]
@@ -222,8 +237,8 @@ def published_lines(runs):
     )
     yield ""
     yield (
-        "**WASAP.** Curci, Mocanu and Pechenizkiy (\"Truly Sparse Neural Networks at "
-        "Scale\", arXiv 2102.01732, 2021) train in parallel with MPI, SciPy and Numba, "
+        '**WASAP.** Curci, Mocanu and Pechenizkiy ("Truly Sparse Neural Networks at '
+        'Scale", arXiv 2102.01732, 2021) train in parallel with MPI, SciPy and Numba, '
         "on a laptop with 6 cores and 32 GB but for their largest networks "
         "(`README.md` of github.com/SelimaC/large-scale-sparse-neural-networks), and "
         "say in the abstract that the largest has the size of a bat's brain. Neither "
@@ -259,7 +274,9 @@ def draw(results, path):
     if own := finished(results.get("published", {}).get("set", {})):
         sizes = [run["neurons"] for run in own]
         label = "SET's shape (epsilon 20, batches of 2), ours"
-        left.loglog(sizes, [seconds(run) for run in own], "x:", color="0.4", label=label)
+        left.loglog(
+            sizes, [seconds(run) for run in own], "x:", color="0.4", label=label
+        )
     theirs = SET_MINUTES.values()
     left.loglog(
         [neurons for neurons, _ in theirs],
