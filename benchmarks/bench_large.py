@@ -120,7 +120,18 @@ def measure(sizes, X, **settings):
         "peak_bytes": peak,
         "load_before": load,
         "threads": model.receipt_.threads,
+        "groups": groups(settings["batch_size"]),
     }
+
+
+def groups(batch_size):
+    """Groups of rows whose gradients are summed apart, in layers of over 8,192 neurons.
+
+    >>> groups(2), groups(100), groups(1000)
+    (1, 4, 8)
+    """
+    tiles = -(-batch_size // 32)
+    return min(tiles + (tiles % 2 if batch_size > 16 else 0), 8)
 
 
 def X_bytes(X):

@@ -59,6 +59,17 @@ def floor_bytes(run):
     return each[0] * connections + each[1] * neurons
 
 
+def training_bytes(run):
+    """What training holds at its peak, by the formula of docs/scale.md.
+
+    >>> training_bytes({"connections": 100, "neurons": 10, "threads": 2, "groups": 4})
+    10160
+    """
+    per_connection = 12 + 12 + 32 + 4 * run["groups"]
+    per_neuron = 4 * 32 * run["threads"] + 40
+    return per_connection * run["connections"] + per_neuron * run["neurons"]
+
+
 def exponents(runs):
     """(seconds, bytes) over all sizes, and over the last decade; None: too few runs."""
     own = finished(runs)
@@ -151,7 +162,8 @@ def floor_lines():
         "**The floor.** A program that trains with momentum must hold "
         f"{sums(PER_CONNECTION)} = {sum(PER_CONNECTION.values())} bytes per "
         f"connection, and {sums(PER_NEURON)} = {sum(PER_NEURON.values())} per neuron. "
-        '"Of the floor" is how many times that was needed at the peak. '
+        '"Of the floor" is how many times that was needed at the peak; the formula '
+        "is that of [../scale.md](../scale.md), without what a search needs. "
         "Multiply-adds are three per connection and row, per second of training."
     )
 
@@ -165,6 +177,7 @@ HEADS = (
     "peak, GB",
     "bytes per connection",
     "of the floor",
+    "training by formula, GB",
 )
 
 
@@ -193,6 +206,7 @@ def row(run):
         f"{run['peak_bytes'] / 1e9:.3g}",
         f"{run['peak_bytes'] / run['connections']:.0f}",
         f"{run['peak_bytes'] / floor_bytes(run):.1f}",
+        f"{training_bytes(run) / 1e9:.3g}",
     ]
 
 

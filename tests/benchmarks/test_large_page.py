@@ -40,6 +40,8 @@ def run(neurons, seconds, bytes_, load=1.0):
         "rewire_seconds": seconds / 2,
         "peak_bytes": bytes_,
         "load_before": load,
+        "threads": 2,
+        "groups": 4,
     }
 
 
@@ -106,7 +108,7 @@ def test_the_table_says_how_far_the_floor_is_away_and_why_a_run_failed(pages):
     # 10^4 neurons: 16 * 10^5 + 20 * 10^4 bytes are the floor, 5.4 * 10^6 were used.
     some = {"10000": run(10**4, 2.0, 5_400_000)} | failed
     lines = list(pages.table("set", some))
-    assert "| 10,000 | 100,000 | 1 | 1 | 0.06 | 0.0054 | 54 | 3.0 |" in lines
+    assert "| 10,000 | 100,000 | 1 | 1 | 0.06 | 0.0054 | 54 | 3.0 | 0.0102 |" in lines
     assert any("| needs more than 23 GB |" in line for line in lines)
 
 
@@ -116,6 +118,13 @@ def test_ours_stand_beside_the_published_figures(pages):
     assert "| 3,000 | 12,317 | 18 | 2 | 9 | 0.5 |" in lines
     assert "| 30,000 | 93,317 | 180 | not run |  |  |" in lines
     assert any("| 6,720 | takes more than 9 s |" in line for line in lines)
+
+
+def test_the_formula_of_memory_is_near_what_was_measured(bench, pages):
+    """Above 8,192 neurons in a layer; the imports' own pages add some megabytes."""
+    arguments = type("Arguments", (), {"memory": 23, "limit": 300})
+    found = bench.in_own_process("growth", "set", 100_000, arguments)
+    assert 0.7 < found["peak_bytes"] / pages.training_bytes(found) < 1.3
 
 
 @pytest.mark.parametrize("neurons", [10_000, 99_999, 10**7])
