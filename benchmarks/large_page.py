@@ -10,7 +10,7 @@ PER_NEURON = {"bias": 4, "its momentum": 4, "its gradient": 4, "row start": 8}
 
 # SET's authors: neurons per hidden layer -> (neurons in all, minutes per epoch). From
 # the README.md of github.com/dcmocanu/sparse-evolutionary-artificial-neural-networks at
-# commit 5590ba9a1681; settings from set_mlp_sparse_data_structures.py beside it.
+# commit 5590ba9a1681; settings: set_mlp_sparse_data_structures.py there, 15dd0c01292d.
 SET_MINUTES = {
     3_000: (12_317, 0.3),
     30_000: (93_317, 3),
@@ -218,9 +218,9 @@ def published_lines(runs):
         "inputs, three hidden layers and 5 outputs, epsilon 20, batches of 2, two "
         "thirds of the rows of the data set `lung`, and 30 % of the connections "
         "replaced after each epoch; their program is Python, SciPy and Cython, in "
-        "float64 (Mocanu et al., `README.md` and `set_mlp_sparse_data_structures.py` "
-        "of github.com/dcmocanu/sparse-evolutionary-artificial-neural-networks, commit "
-        "5590ba9a1681; of its first, slower rewiring, as they say there). We run that "
+        "float64 (github.com/dcmocanu/sparse-evolutionary-artificial-neural-networks: "
+        "`README.md`, commit 5590ba9a1681, and `set_mlp_sparse_data_structures.py`, "
+        "commit 15dd0c01292d; with its first, slower rewiring). We run that "
         'shape with method "set" on 135 rows of random numbers: two thirds of 203, '
         "which is how many rows we take `lung` to have; the program does not say it. "
         "The machines differ, so the ratio is no comparison of programs alone."
@@ -287,7 +287,7 @@ def draw(results, path):
             axes.loglog(sizes, values, mark + "-", label=label)
     if own := finished(results.get("published", {}).get("set", {})):
         sizes = [run["neurons"] for run in own]
-        label = "SET's shape (epsilon 20, batches of 2), ours"
+        label = "the shape of SET's program (40 per neuron, batches of 2), ours"
         left.loglog(
             sizes, [seconds(run) for run in own], "x:", color="0.4", label=label
         )
@@ -296,7 +296,7 @@ def draw(results, path):
         [neurons for neurons, _ in theirs],
         [60 * minutes for _, minutes in theirs],
         "k*--",
-        label="the same, as SET's authors publish it",
+        label="SET's own program, as published (40 per neuron)",
     )
     every = [run for runs in results["growth"].values() for run in finished(runs)]
     ends = sorted({run["neurons"]: floor_bytes(run) / 1e9 for run in every}.items())
