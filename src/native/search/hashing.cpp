@@ -95,8 +95,7 @@ std::vector<int64_t> HashedPairs::run(int layer) {
             const Buckets outputs(hashes(layer + 1, salt, n_bits), strengths_[layer + 1], n_bits);
             const Buckets inputs(hashes(layer, salt, n_bits), strengths_[layer], n_bits);
             compare(layer, inputs, outputs, kept, 0, salt, tops);
-            if (can_be_negative(layer))
-                compare(layer, inputs, outputs, kept, all_bits, salt, tops);
+            if (can_be_negative(layer)) compare(layer, inputs, outputs, kept, all_bits, salt, tops);
         }
     }
     std::vector<TopPairs*> parts;
@@ -158,8 +157,8 @@ std::vector<uint32_t> HashedPairs::random_hashes(int stage, uint64_t salt, int n
     return result;
 }
 
-// Compares each input with some outputs of its hash, flipped where opposites are wanted. Inputs come
-// in the order of their hashes: so the outputs that they meet are still in the cache.
+// Compares each input with some outputs of its hash, flipped where opposites are wanted. Inputs
+// come in the order of their hashes: so the outputs that they meet are still in the cache.
 void HashedPairs::compare(int layer, const Buckets& inputs, const Buckets& outputs,
                           const Kept& kept, uint32_t flip, uint64_t salt,
                           std::vector<TopPairs>& tops) {
