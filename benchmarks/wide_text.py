@@ -178,8 +178,9 @@ def page(results):
             f"train with, {data['test_rows']:,} later ones to test with. Words and "
             f"pairs of words are hashed into {data['columns']:,} columns and weighted "
             f"by tf-idf, {data['values_per_row']:.0f} values per text; every model "
-            "gets the same rows. Seconds are processor time on one thread, on a machine "
-            "that other processes used too, cross-validation included; bytes are float32 numbers and int32 indices "
+            "gets the same rows. Seconds are processor time on one thread, on a "
+            "machine that other processes used too, cross-validation included; bytes "
+            "are float32 numbers and int32 indices "
             "that a prediction needs.",
             "",
             "| model | accuracy | training, core-s | test rows, core-s | MB | chosen |",
