@@ -50,13 +50,27 @@ HashedPairs::HashedPairs(const SearchContext& context, const Sketch& sketch, int
 }
 
 HashedPairs::Buckets::Buckets(const std::vector<uint32_t>& hashes,
-                              const std::vector<double>& strength) {
-    for (int32_t j = 0; j < static_cast<int32_t>(hashes.size()); j++)
-        if (strength[j] > 0.0) tile_row.push_back(j);
-    std::sort(tile_row.begin(), tile_row.end(), [&](int32_t a, int32_t b) {
-        return hashes[a] != hashes[b] ? hashes[a] < hashes[b] : a < b;
-    });
-    for (int32_t j : tile_row) hash.push_back(hashes[j]);
+                              const std::vector<double>& strength, int n_bits)
+    : start((std::size_t{1} << n_bits) + 1, 0) {
+    const int32_t n = static_cast<int32_t>(hashes.size());
+    for (int32_t j = 0; j < n; j++) start[hashes[j] + 1] += strength[j] > 0.0;
+    for (std::size_t h = 1; h < start.size(); h++) start[h] += start[h - 1];
+    tile_row.resize(start.back());
+    hash.resize(start.back());
+    std::vector<int64_t> next(start.begin(), start.end() - 1);
+    for (int32_t j = 0; j < n; j++)
+        if (strength[j] > 0.0) {
+            const int64_t place = next[hashes[j]]++;
+            tile_row[place] = j;
+            hash[place] = hashes[j];
+        }
+}
+
+HashedPairs::Kept::Kept(const FlatIndices& indices, int64_t n_in, int64_t n_out)
+    : indices_(indices), start_(n_out + 1, 0) {
+    for (const int64_t* index = indices.begin; index != indices.end; index++)
+        start_[*index / n_in + 1]++;
+    for (int64_t o = 0; o < n_out; o++) start_[o + 1] += start_[o];
 }
 
 // Whether signals of a layer can be negative. Then opposite ones are similar as well.
@@ -74,14 +88,16 @@ std::vector<int64_t> HashedPairs::run(int layer) {
     for (int t = 0; t < workers_.n_threads(); t++) tops.emplace_back(n_wanted, floor, true);
     const int n_bits = bits_for(plan_.n_live[layer + 1]);
     const uint32_t all_bits = (uint32_t{1} << n_bits) - 1;
-    if (n_wanted > 0 && plan_.n_live[layer] > 0 && plan_.n_live[layer + 1] > 0)
+    if (n_wanted > 0 && plan_.n_live[layer] > 0 && plan_.n_live[layer + 1] > 0) {
+        const Kept kept(request_.kept[layer], plan_.sizes[layer], plan_.sizes[layer + 1]);
         for (int64_t table = 0; table < n_tables_ && !workers_.stopped(); table++) {
             const uint64_t salt = static_cast<uint64_t>(layer * n_tables_ + table);
-            const Buckets buckets(hashes(layer + 1, salt, n_bits), strengths_[layer + 1]);
-            const std::vector<uint32_t> input_hashes = hashes(layer, salt, n_bits);
-            compare(layer, buckets, input_hashes, 0, salt, tops);
-            if (can_be_negative(layer)) compare(layer, buckets, input_hashes, all_bits, salt, tops);
+            const Buckets outputs(hashes(layer + 1, salt, n_bits), strengths_[layer + 1], n_bits);
+            const Buckets inputs(hashes(layer, salt, n_bits), strengths_[layer], n_bits);
+            compare(layer, inputs, outputs, kept, 0, salt, tops);
+            if (can_be_negative(layer)) compare(layer, inputs, outputs, kept, all_bits, salt, tops);
         }
+    }
     std::vector<TopPairs*> parts;
     for (TopPairs& top : tops) parts.push_back(&top);
     return context_.tie_break(layer).flat_indices(TopPairs::best(parts));
@@ -141,32 +157,33 @@ std::vector<uint32_t> HashedPairs::random_hashes(int stage, uint64_t salt, int n
     return result;
 }
 
-// Compares each input with some outputs of its hash, flipped where opposites are wanted.
-void HashedPairs::compare(int layer, const Buckets& buckets,
-                          const std::vector<uint32_t>& input_hashes, uint32_t flip, uint64_t salt,
+// Compares each input with some outputs of its hash, flipped where opposites are wanted. Inputs
+// come in the order of their hashes: so the outputs that they meet are still in the cache.
+void HashedPairs::compare(int layer, const Buckets& inputs, const Buckets& outputs,
+                          const Kept& kept, uint32_t flip, uint64_t salt,
                           std::vector<TopPairs>& tops) {
     const std::vector<int32_t> neuron_in = neurons(layer), neuron_out = neurons(layer + 1);
     const CounterRandom start = request_.random.stream(Stream::bucket_starts, salt);
-    const int64_t n_in = plan_.n_live[layer];
+    const int64_t n_in = static_cast<int64_t>(inputs.tile_row.size());
     workers_.parallel_for(divide_up(n_in, kNeuronsPerTask), [&](int64_t task, int thread) {
         Met met;
         const int64_t end = std::min((task + 1) * kNeuronsPerTask, n_in);
-        for (int64_t i = task * kNeuronsPerTask; i < end; i++) {
-            if (strengths_[layer][i] == 0.0) continue;
-            const auto [first, last] =
-                std::equal_range(buckets.hash.begin(), buckets.hash.end(), input_hashes[i] ^ flip);
-            const int64_t begin = first - buckets.hash.begin(), n = last - first;
+        for (int64_t place = task * kNeuronsPerTask; place < end; place++) {
+            const int32_t i = inputs.tile_row[place];
+            const uint32_t hash = inputs.hash[place] ^ flip;
+            const int64_t begin = outputs.start[hash], n = outputs.start[hash + 1] - begin;
             const int64_t from = n > n_meetings_ ? start.at(i) % n : 0;
             for (int64_t k = 0; k < std::min(n, n_meetings_); k++) {
-                met.in.push_back(static_cast<int32_t>(i));
-                met.out.push_back(buckets.tile_row[begin + (from + k) % n]);
+                met.in.push_back(i);
+                met.out.push_back(outputs.tile_row[begin + (from + k) % n]);
             }
         }
-        offer(layer, met, neuron_in, neuron_out, tops[thread]);
+        offer(layer, met, kept, neuron_in, neuron_out, tops[thread]);
     });
 }
 
-void HashedPairs::offer(int layer, const Met& met, const std::vector<int32_t>& neuron_in,
+void HashedPairs::offer(int layer, const Met& met, const Kept& kept,
+                        const std::vector<int32_t>& neuron_in,
                         const std::vector<int32_t>& neuron_out, TopPairs& top) {
     const int64_t n = static_cast<int64_t>(met.in.size());
     std::vector<double> products(n, 0.0);
@@ -175,7 +192,6 @@ void HashedPairs::offer(int layer, const Met& met, const std::vector<int32_t>& n
         context_.kernels.pair_sums(context_.tile_size / 8, n, sketch_.tile(t, layer), met.in.data(),
                                    sketch_.tile(t, layer + 1), met.out.data(), nullptr,
                                    products.data());
-    const FlatIndices& kept = request_.kept[layer];
     const TieBreak tie_break = context_.tie_break(layer);
     const Draw draw = context_.draw(layer);
     const double gate = gate_of(request_, layer, sketch_.n_samples());
@@ -188,8 +204,7 @@ void HashedPairs::offer(int layer, const Met& met, const std::vector<int32_t>& n
         const uint32_t rank = request_.sharpness > 0 ? drawn_rank_of(draw(score, index, 0.0))
                                                      : rank_of(request_.metric, score);
         if (rank < top.lowest_rank()) continue;
-        if (!std::binary_search(kept.begin, kept.end, index))
-            top.offer(tie_break.ranked(rank, index));
+        if (!kept.has(neuron_out[out], index)) top.offer(tie_break.ranked(rank, index));
     }
 }
 

@@ -5,6 +5,7 @@
 // several tables. Time and memory follow the number of neurons and of pairs wanted.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -27,11 +28,27 @@ public:
     int64_t multiply_adds() const { return multiply_adds_; }
 
 private:
-    // The outputs by their hash.
+    // The neurons of a stage that fire, by their hash.
     struct Buckets {
-        std::vector<uint32_t> hash;  // ascending
-        std::vector<int32_t> tile_row;
-        Buckets(const std::vector<uint32_t>& hashes, const std::vector<double>& strength);
+        std::vector<int32_t> tile_row;  // in the order of the hashes
+        std::vector<uint32_t> hash;     // of each
+        std::vector<int64_t> start;     // per hash: where its neurons begin; and the end
+        Buckets(const std::vector<uint32_t>& hashes, const std::vector<double>& strength,
+                int n_bits);
+    };
+    // The connections of a layer that are no candidates, by output neuron: to look one up touches
+    // the few of its neuron, not places all over memory.
+    class Kept {
+    public:
+        Kept(const FlatIndices& indices, int64_t n_in, int64_t n_out);
+        bool has(int64_t output, int64_t index) const {
+            return std::binary_search(indices_.begin + start_[output],
+                                      indices_.begin + start_[output + 1], index);
+        }
+
+    private:
+        FlatIndices indices_;
+        std::vector<int64_t> start_;
     };
     // Pairs that met, by their tile rows.
     struct Met {
@@ -52,9 +69,9 @@ private:
     std::vector<uint32_t> hashes(int stage, uint64_t salt, int n_bits) const;
     std::vector<uint32_t> random_hashes(int stage, uint64_t salt, int n_bits) const;
     std::vector<int32_t> neurons(int stage) const;
-    void compare(int layer, const Buckets& buckets, const std::vector<uint32_t>& input_hashes,
+    void compare(int layer, const Buckets& inputs, const Buckets& outputs, const Kept& kept,
                  uint32_t flip, uint64_t salt, std::vector<TopPairs>& tops);
-    void offer(int layer, const Met& met, const std::vector<int32_t>& neuron_in,
+    void offer(int layer, const Met& met, const Kept& kept, const std::vector<int32_t>& neuron_in,
                const std::vector<int32_t>& neuron_out, TopPairs& top);
 };
 
