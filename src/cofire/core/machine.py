@@ -2,11 +2,15 @@
 
 import multiprocessing
 import os
+import re
 from collections.abc import Sequence
+from numbers import Real
+from typing import Any
 
 MOST_THREADS = 1024  # more than the cores of any machine: surely a mistake
 _PER_CONNECTION = 16  # its flat index while it is drawn, its index, its weight
 _PER_NEURON = 12  # a pointer to its first connection, its bias
+_AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
 
 
 def available_cores() -> int:
@@ -75,3 +79,36 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system
         return 2**62
+
+
+def parse_bytes(amount: Any, name: str) -> int:
+    """Return a number of bytes from a number, or from text such as "1GB" or "512MiB".
+
+    >>> [parse_bytes(amount, "x") for amount in ("1GB", "1.5 MiB", 4096)]
+    [1000000000, 1572864, 4096]
+    """
+    number = isinstance(amount, Real) and not isinstance(amount, bool)
+    if number and float(amount) >= 1:
+        return int(amount)
+    found = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
+    if found is None:
+        raise ValueError(
+            f"{name}={amount!r}: expected a number of bytes, or an amount such as "
+            '"1GB" or "512MiB".'
+        )
+    value, unit, binary = found.groups()
+    power = "KMGT".index(unit.upper()) + 1 if unit else 0
+    return int(float(value) * (1024 if binary else 1000) ** power)
+
+
+def in_words(n_bytes: float) -> str:
+    """Say an amount of memory as `parse_bytes` reads it, rounded up.
+
+    >>> in_words(1_234_567), in_words(80_000_000_000), in_words(10)
+    ('2MB', '80GB', '1KB')
+    """
+    for power, unit in enumerate("KMG", start=1):
+        size = 1000**power
+        if n_bytes <= 1000 * size or unit == "G":
+            break
+    return f"{max(1, -(-int(n_bytes) // size))}{unit}B"

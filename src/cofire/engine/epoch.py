@@ -52,14 +52,14 @@ def train_epoch(
     `pass_offset` rows after its beginning. Each pass has random numbers of its own,
     those of its number. With `row_numbers` (int64, one per row of `rows`) a row has the
     random numbers of its number instead of its place: rows that are a part of many have
-    the numbers that they have among the many. `targets` are int32 class numbers (n_rows,) for a softmax
-    output, else float32 (n_rows, n_out). With `augmentation` the rows, floats or bytes,
-    are changed by random numbers of (`seed`, pass, row); bytes are moved, then scaled
-    by the feature they were moved to. Then each value is set to 0 with the probability
-    `input_dropout`, by random numbers of (`seed`, pass, row) and of (`seed`, `epoch`,
-    feature), and the others are multiplied by 1 / (1 - `input_dropout`).
-    `label_smoothing` is the fraction of a class number that all classes get evenly; a
-    sigmoid's target is moved by this fraction towards 1/2.
+    the numbers that they have among the many. `targets` are int32 class numbers
+    (n_rows,) for a softmax output, else float32 (n_rows, n_out). With `augmentation`
+    the rows, floats or bytes, are changed by random numbers of (`seed`, pass, row);
+    bytes are moved, then scaled by the feature they were moved to. Then each value is
+    set to 0 with the probability `input_dropout`, by random numbers of (`seed`, pass,
+    row) and of (`seed`, `epoch`, feature), and the others are multiplied by
+    1 / (1 - `input_dropout`). `label_smoothing` is the fraction of a class number that
+    all classes get evenly; a sigmoid's target is moved by this fraction towards 1/2.
     The same bits come out for any `n_threads`. If the loss, a weight, or an output of
     the trained network for one of the rows is not finite, this raises
     `DivergenceError` and leaves network and optimiser as they were before the call.

@@ -121,16 +121,18 @@ def _train_stretch(
     )
     if stretch.progress == 0:
         record["loss"], record["learning_rate"] = 0.0, rate
-    record["alive"] = []
+    loss, n_rows, fired = 0.0, 0, []
     for block in data.blocks(steps, stretch):
         stats = _train_block(progress, block, settings, steps, stretch)
-        # The mean over the steps of the epoch.
-        n_steps = block.begin + stats.n_steps - stretch.epoch * steps.per_epoch
-        share = stats.n_steps / max(n_steps, 1)
-        record["loss"] += (stats.loss - record["loss"]) * share
-        fired = [record["alive"], stats.fired] if record["alive"] else [stats.fired]
-        record["alive"] = [max(of_layer) for of_layer in zip(*fired, strict=True)]
-        record["rows"] += min(len(block.order), stats.n_steps * steps.batch_size)
+        n = min(len(block.order), stats.n_steps * steps.batch_size)
+        n_rows += n
+        loss += (stats.loss - loss) * (n / max(n_rows, 1))
+        fired.append(stats.fired)
+    n_steps = stretch.end - stretch.begin
+    n_done = stretch.end - stretch.epoch * steps.per_epoch
+    record["loss"] += (loss - record["loss"]) * (n_steps / n_done)
+    record["alive"] = [max(of_layer) for of_layer in zip(*fired, strict=True)]
+    record["rows"] += n_rows
 
 
 def _train_block(

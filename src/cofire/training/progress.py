@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,9 @@ Scorer = Callable[[SparseNetwork], tuple[float, float]]
 @dataclass(frozen=True)
 class TrainingData:
     """The rows to learn from, each with a target and a weight; `row_ids` are in use."""
+
+    shares_rows: ClassVar[bool] = False
+    """Whether networks read their rows together: then all of them train at once."""
 
     rows: engine.Rows
     targets: np.ndarray
@@ -54,6 +58,12 @@ class TrainingData:
         """Yield the rows that the steps of a stretch take: here all of them at once."""
         order = steps.order(stretch.begin, stretch.end)
         yield Block(self.rows, self.targets, self.sample_weight, order, stretch.begin)
+
+    def join(self) -> None:
+        """Say that a training is about to ask for blocks."""
+
+    def leave(self) -> None:
+        """Say that a training asks for no more blocks."""
 
 
 @dataclass(frozen=True, eq=False)
