@@ -1,6 +1,6 @@
 """Arrow as a source: Parquet files, and whatever speaks Arrow's C stream protocol."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,11 @@ def import_pyarrow(what: str) -> Any:
 
 
 class ParquetFiles(Source):
-    """Parquet files; a chunk is a row group, which is read part by part."""
+    """Parquet files; a chunk is a row group, which comes in parts.
+
+    A row group that is small enough is read at once. Of a larger one the columns are
+    read page by page, which takes about two pages (of 1 MB, by default) per column.
+    """
 
     def __init__(
         self, paths: Sequence[Path], columns: Columns, chunk_bytes: int
@@ -41,10 +45,32 @@ class ParquetFiles(Source):
                         f"same names and types.\n{file.schema_arrow}"
                     )
                 schema = file.schema_arrow
-                n_groups = file.metadata.num_row_groups
-                self._groups += [(i, k) for k in range(n_groups)]
+                for group in range(file.metadata.num_row_groups):
+                    self._groups.append((i, group))
+                    size = self._decoded(file.metadata.row_group(group), schema)
+                    size = _POOL + int(1.5 * min(size, self._most(schema)))
+                    self.reading_bytes = max(self.reading_bytes, size)
         columns.features(schema.names if schema is not None else [])
         self.n_chunks = len(self._groups)
+
+    def _most(self, schema: Any) -> int:
+        """Bytes of a row group that is read at once: no more than pages would take."""
+        return max(8 * self._bytes, _PAGES * len(schema.names))
+
+    def _decoded(self, group: Any, schema: Any) -> int:
+        """Bytes of a row group in memory, about; that of text is what the file says."""
+        names = self._columns.features(schema.names)
+        kinds = [schema.field(name).type for name in names]
+        numbers = [kind for kind in kinds if _is_number(kind)]
+        whole = len(numbers) == len(kinds)
+        each = np.dtype(_common(numbers)).itemsize if whole else 8
+        n_bytes = group.num_rows * (each * len(numbers) + 16)
+        if group.num_columns == len(schema.names):
+            for name, kind in zip(names, kinds, strict=True):
+                if not _is_number(kind):
+                    own = group.column(schema.names.index(name))
+                    n_bytes += 16 * group.num_rows + 3 * own.total_uncompressed_size
+        return int(n_bytes)
 
     @staticmethod
     def _open(path: Path) -> Any:
@@ -63,21 +89,44 @@ class ParquetFiles(Source):
                     if opened is not None:
                         opened[1].close()
                     opened = i, self._open(self._paths[i])
-                for batch in self._batches(opened[1], group):
-                    yield int(number), chunk_of(batch, columns)
+                for chunk in self._parts(opened[1], group, columns):
+                    yield int(number), chunk
         finally:
             if opened is not None:
                 opened[1].close()
 
-    def _batches(self, file: Any, group: int) -> Iterator[Any]:
-        own = file.metadata.row_group(group)
-        each = max(1, own.total_byte_size // max(1, own.num_rows))
-        n_columns = max(1, len(file.schema_arrow.names))
-        size = max(64, self._bytes // max(each, 8 * n_columns))
-        names = [n for n in file.schema_arrow.names if n not in self._columns.drop]
-        yield from file.iter_batches(
-            batch_size=int(size), row_groups=[group], columns=names, use_threads=False
-        )
+    def _parts(self, file: Any, group: int, columns: Columns) -> Iterator[Chunk]:
+        import pyarrow as pa
+
+        schema, own = file.schema_arrow, file.metadata.row_group(group)
+        names = [name for name in schema.names if name not in self._columns.drop]
+        n_bytes = self._decoded(own, schema)
+        size = max(64, self._bytes * own.num_rows // max(n_bytes, 1))
+        if n_bytes <= self._most(schema):
+            # One column after the other, since each needs its pages meanwhile.
+            def column(name: str) -> Any:
+                only = file.read_row_group(group, columns=[name], use_threads=False)
+                return only.column(0).combine_chunks()
+
+            kinds = {name: schema.field(name).type for name in names}
+            chunk = chunk_of(kinds, column, own.num_rows, columns)
+            for start in range(0, chunk.n_rows, size):
+                part = chunk.rows(slice(start, start + size))
+                # A copy: the next row group must not find this one in memory.
+                yield part._replace(X=part.X.copy())
+            del chunk, part
+        else:
+            for batch in file.iter_batches(
+                batch_size=size, row_groups=[group], columns=names, use_threads=False
+            ):
+                yield chunk_of_batch(batch, columns)
+        pa.default_memory_pool().release_unused()
+
+
+_POOL = 2**24
+"""Bytes that Arrow's own pool of memory keeps, about."""
+_PAGES = 2**21
+"""Bytes that reading a column page by page takes, about."""
 
 
 class ArrowStream(Source):
@@ -97,7 +146,7 @@ class ArrowStream(Source):
         reader = self._arrow.RecordBatchReader.from_stream(self._data)
         for i, batch in enumerate(reader):
             for part in cut(batch, self._bytes):
-                yield i, chunk_of(part, self._columns)
+                yield i, chunk_of_batch(part, self._columns)
 
 
 def cut(batch: Any, n_bytes: int) -> Iterator[Any]:
@@ -113,45 +162,56 @@ def is_arrow(value: Any) -> bool:
     return hasattr(value, "__arrow_c_stream__")
 
 
-def chunk_of(batch: Any, columns: Columns) -> Chunk:
+def chunk_of_batch(batch: Any, columns: Columns) -> Chunk:
     """Cut a record batch into features, targets and weights."""
-    X = frame_of(batch.select(columns.features(batch.schema.names)))
+    kinds = {field.name: field.type for field in batch.schema}
+    return chunk_of(kinds, batch.column, batch.num_rows, columns)
+
+
+def chunk_of(
+    kinds: dict[str, Any],
+    column: Callable[[str], Any],
+    n_rows: int,
+    columns: Columns,
+) -> Chunk:
+    """Return features, targets and weights, given Arrow's types and arrays by name."""
+    names = columns.features(list(kinds))
+    X = _frame({name: kinds[name] for name in names}, column, n_rows)
     y = None
     if columns.target is not None:
-        found = [_labels(batch.column(name)) for name in columns.targets]
+        found = [_labels(column(name)) for name in columns.targets]
         y = found[0] if isinstance(columns.target, str) else np.stack(found, axis=1)
     weight = None
     if columns.weight is not None:
-        weight = _numbers(batch.column(columns.weight))
+        weight = _numbers(column(columns.weight))
     return Chunk(X, y, weight)
 
 
-def frame_of(batch: Any) -> Any:
-    """Turn a record batch into a DataFrame whose dtypes follow from the schema.
+def _frame(kinds: dict[str, Any], column: Callable[[str], Any], n_rows: int) -> Any:
+    """Return columns as a DataFrame whose dtypes follow from their types.
 
     Numbers are float64, or float32 or bytes where all of them are, so that a column
-    has the same dtype in all batches, whether or not values are missing in one.
+    has the same dtype in all chunks, whether or not values are missing in one.
     """
     import pandas as pd
     import pyarrow as pa
 
-    kinds = [field.type for field in batch.schema]
-    names = list(batch.schema.names)
-    if all(_is_number(kind) for kind in kinds):
-        values = np.empty((batch.num_rows, len(kinds)), _common(kinds, batch))
-        for j, column in enumerate(batch.columns):
-            values[:, j] = _numbers(column)
-        return pd.DataFrame(values, columns=names, copy=False)
+    if all(_is_number(kind) for kind in kinds.values()):
+        values = np.empty((n_rows, len(kinds)), _common(list(kinds.values())))
+        for j, name in enumerate(kinds):
+            values[:, j] = _numbers(column(name), values.dtype)
+        return pd.DataFrame(values, columns=list(kinds), copy=False)
     found = []
-    for column in batch.columns:
-        if _is_number(column.type):
-            found.append(pd.Series(_numbers(column).astype(np.float64)))
-        elif pa.types.is_dictionary(column.type):
-            found.append(column.dictionary_decode().to_pandas())
+    for name, kind in kinds.items():
+        array = column(name)
+        if _is_number(kind):
+            found.append(pd.Series(_numbers(array).astype(np.float64)))
+        elif pa.types.is_dictionary(kind):
+            found.append(array.dictionary_decode().to_pandas())
         else:
-            found.append(column.to_pandas())
+            found.append(array.to_pandas())
     frame = pd.concat(found, axis=1)
-    frame.columns = pd.Index(names, dtype=object)
+    frame.columns = pd.Index(list(kinds), dtype=object)
     return frame
 
 
@@ -167,20 +227,23 @@ def _is_number(kind: Any) -> bool:
     )
 
 
-def _common(kinds: Sequence[Any], batch: Any) -> Any:
+def _common(kinds: Sequence[Any]) -> Any:
     import pyarrow as pa
 
-    if all(kind == pa.float32() for kind in kinds):
-        return np.float32
-    gaps = any(column.null_count for column in batch.columns)
-    if all(kind == pa.uint8() for kind in kinds) and not gaps:
-        return np.uint8
+    for arrow, numpy in ((pa.float32(), np.float32), (pa.uint8(), np.uint8)):
+        if all(kind == arrow for kind in kinds):
+            return numpy
     return np.float64
 
 
-def _numbers(column: Any) -> np.ndarray:
+def _numbers(column: Any, kind: Any = np.float64) -> np.ndarray:
     import pyarrow as pa
 
+    if kind == np.uint8 and column.null_count:
+        raise ValueError(
+            "X: a column of bytes (uint8) has missing values, which bytes cannot hold: "
+            "fill them in, or store the columns as float32."
+        )
     if pa.types.is_decimal(column.type) or column.null_count:
         return column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     if pa.types.is_boolean(column.type):

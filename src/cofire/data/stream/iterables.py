@@ -5,7 +5,7 @@ from typing import Any
 
 import scipy.sparse
 
-from cofire.data.stream.arrow import chunk_of, cut, import_pyarrow, is_arrow
+from cofire.data.stream.arrow import chunk_of_batch, cut, import_pyarrow, is_arrow
 from cofire.data.stream.chunks import Chunk, Columns
 from cofire.data.stream.source import Source
 
@@ -44,12 +44,12 @@ class Chunks(Source):
         elif hasattr(chunk, "num_rows") and hasattr(chunk, "select"):
             for part in _batches(chunk):
                 for own in cut(part, self._bytes):
-                    yield chunk_of(own, self._columns)
+                    yield chunk_of_batch(own, self._columns)
         elif is_arrow(chunk):
             reader = import_pyarrow("chunks").RecordBatchReader
             for part in reader.from_stream(chunk):
                 for own in cut(part, self._bytes):
-                    yield chunk_of(own, self._columns)
+                    yield chunk_of_batch(own, self._columns)
         elif hasattr(chunk, "shape"):
             yield from _rows(Chunk(chunk), self._bytes)
         else:

@@ -14,6 +14,8 @@ class Source(ABC):
 
     n_chunks: int | None = None
     """None: chunks can only be read in the order in which they come."""
+    reading_bytes: int = 0
+    """Memory that reading takes, beside the parts of chunks that it yields."""
 
     @abstractmethod
     def read(self, order: Sequence[int] | None) -> Iterator[tuple[int, Chunk]]:

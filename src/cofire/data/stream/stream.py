@@ -101,7 +101,7 @@ class Stream:
                 )
         self.buffer_rows, self.sample_rows = buffer_rows, sample_rows
         self.prefetch, self.seed = bool(prefetch), int(seed)
-        chunk_bytes = min(MOST_CHUNK, max(2**12, self.memory_budget // 256))
+        chunk_bytes = min(MOST_CHUNK, max(2**12, self.memory_budget // 64))
         self._source = _source(source, y, weight, target, tuple(drop), chunk_bytes)
         self._part: Part | None = None
 
@@ -109,6 +109,11 @@ class Stream:
     def n_chunks(self) -> int | None:
         """Number of chunks, where they can be read in any order; else None."""
         return self._source.n_chunks
+
+    @property
+    def reading_bytes(self) -> int:
+        """Memory that reading takes, beside the chunks that it yields."""
+        return self._source.reading_bytes
 
     def chunks(self, order: Sequence[int] | None = None) -> Iterator[tuple[int, Chunk]]:
         """Yield the rows, each part of a chunk with the number of the chunk.

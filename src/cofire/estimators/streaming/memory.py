@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_FIXED = 8 * 2**20
+_FIXED = 12 * 2**20
 """Bytes for what does not grow with rows or networks."""
 _PER_CONNECTION, _PER_NEURON = 160, 512
 """Bytes of a network that trains: its arrays, their copies in the engine, the best."""
@@ -13,15 +13,15 @@ LEAST_ROWS = 1024
 
 @dataclass(frozen=True)
 class Memory:
-    """The shares of a budget: two buffers of a quarter, an eighth for each other need.
+    """The shares of a budget: a sixth for each of two buffers, less for other needs.
 
-    The sample (as it comes, and encoded), rows held out, parts of chunks that are being
-    read and encoded, and what the allocator cannot give back.
+    These are the sample (as it comes, and encoded), rows held out, parts of chunks that
+    are being read and encoded, and what the allocator does not give back.
     """
 
     budget: int
-    networks: float
-    """Bytes of the networks."""
+    others: float
+    """Bytes of the networks, and of reading."""
     encoded: float
     """Bytes of a row as the engine reads it."""
     raw: float
@@ -30,12 +30,12 @@ class Memory:
     @property
     def usable(self) -> float:
         """Bytes for rows."""
-        return self.budget - _FIXED - self.networks
+        return self.budget - _FIXED - self.others
 
     @property
     def buffer_rows(self) -> int:
         """Rows of a buffer, of which there are two."""
-        return max(0, int(self.usable / 4 / self.encoded))
+        return max(0, int(self.usable / 6 / self.encoded))
 
     @property
     def held_rows(self) -> int:
@@ -53,7 +53,7 @@ class Memory:
     def least(self, batch_size: int) -> float:
         """Return the least budget that works."""
         rows = max(LEAST_ROWS, batch_size)
-        return _FIXED + self.networks + 16 * rows * max(self.encoded, self.raw / 2)
+        return _FIXED + self.others + 16 * rows * max(self.encoded, self.raw / 2)
 
 
 def network_bytes(

@@ -17,7 +17,7 @@ from cofire.estimators.scaling import (
     middle_and_reach,
 )
 
-BLOCK_VALUES = 2**19
+BLOCK_VALUES = 2**16
 """Values that are taken in at a time, in float64."""
 
 

@@ -134,7 +134,7 @@ def prepare_stream(
     check_memory(sizes, starts, plan.n_networks)
     memory = Memory(
         stream.memory_budget,
-        network_bytes(sizes, starts, plan.n_networks),
+        network_bytes(sizes, starts, plan.n_networks) + stream.reading_bytes,
         _encoded_bytes(encoded, targets),
         facts.raw_bytes,
     )
@@ -223,8 +223,9 @@ def _buffer_rows(stream: Any, memory: Memory, plan: Plan, n_rows: int) -> int | 
     if stream.memory_budget < least:
         raise ValueError(
             f"memory_budget={in_words(stream.memory_budget)} is too small for rows of "
-            f"{memory.encoded:.0f} bytes and these networks: {in_words(least)} is the "
-            "least that works. Give more, or use a smaller batch_size or network."
+            f"{memory.encoded:.0f} bytes, these networks and this source: "
+            f"{in_words(least)} is the least that works. Give more, or use a smaller "
+            "batch_size or network (of Parquet, smaller row groups)."
         )
     if asked is None:
         if memory.holds_all(n_rows):
@@ -234,7 +235,7 @@ def _buffer_rows(stream: Any, memory: Memory, plan: Plan, n_rows: int) -> int | 
     if n_rows <= size:
         return None
     if size > memory.buffer_rows:
-        need = 4 * size * memory.encoded + (stream.memory_budget - memory.usable)
+        need = 6 * size * memory.encoded + (stream.memory_budget - memory.usable)
         raise ValueError(
             f"buffer_rows={asked}: two buffers of so many rows do not fit into "
             f"memory_budget={in_words(stream.memory_budget)}; give at least "
