@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_FIXED = 12 * 2**20
+_FIXED = 20 * 2**20
 """Bytes for what does not grow with rows or networks."""
 _PER_CONNECTION, _PER_NEURON = 160, 512
 """Bytes of a network that trains: its arrays, their copies in the engine, the best."""
