@@ -1,9 +1,11 @@
 """The resources of this machine: cores, threads, memory."""
 
+import ctypes
 import multiprocessing
 import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from numbers import Real
 from typing import Any
 
@@ -79,6 +81,25 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system
         return 2**62
+
+
+def release_memory() -> None:
+    """Give memory that was freed back to the operating system, where that is possible.
+
+    Otherwise the allocator keeps it, for each thread by itself: of rows that came and
+    went, several times as much as is in use.
+    """
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # not the C library of GNU
+        return None
 
 
 def parse_bytes(amount: Any, name: str) -> int:

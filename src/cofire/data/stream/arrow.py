@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cofire.core.machine import release_memory
 from cofire.data.stream.chunks import Chunk, Columns
 from cofire.data.stream.source import Source
 
@@ -74,10 +75,18 @@ class ParquetFiles(Source):
 
     @staticmethod
     def _open(path: Path) -> Any:
+        import pyarrow as pa
         import pyarrow.parquet as parquet
 
-        # Without a buffer, whole columns of a row group are read at once.
-        return parquet.ParquetFile(path, buffer_size=2**16, pre_buffer=False)
+        # Arrow's own pools keep what they had for each thread. A file takes its memory
+        # from the pool that is the default when it is opened.
+        before = pa.default_memory_pool()
+        pa.set_memory_pool(pa.system_memory_pool())
+        try:
+            # Without a buffer, whole columns of a row group are read at once.
+            return parquet.ParquetFile(path, buffer_size=2**16, pre_buffer=False)
+        finally:
+            pa.set_memory_pool(before)
 
     def read(self, order: Sequence[int] | None) -> Iterator[tuple[int, Chunk]]:
         opened: tuple[int, Any] | None = None
@@ -96,8 +105,6 @@ class ParquetFiles(Source):
                 opened[1].close()
 
     def _parts(self, file: Any, group: int, columns: Columns) -> Iterator[Chunk]:
-        import pyarrow as pa
-
         schema, own = file.schema_arrow, file.metadata.row_group(group)
         names = [name for name in schema.names if name not in self._columns.drop]
         n_bytes = self._decoded(own, schema)
@@ -115,12 +122,12 @@ class ParquetFiles(Source):
                 # A copy: the next row group must not find this one in memory.
                 yield part._replace(X=part.X.copy())
             del chunk, part
+            release_memory()
         else:
             for batch in file.iter_batches(
                 batch_size=size, row_groups=[group], columns=names, use_threads=False
             ):
                 yield chunk_of_batch(batch, columns)
-        pa.default_memory_pool().release_unused()
 
 
 _POOL = 2**24

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.core.machine import check_memory, in_words
+from cofire.core.machine import check_memory, in_words, release_memory
 from cofire.core.network import SparseNetwork
 from cofire.estimators.encoder import Encoder
 from cofire.estimators.holdout import outputs_of, scorer_of, subset
@@ -119,6 +119,7 @@ def prepare_stream(
     continues = "_fitted" in vars(estimator) and estimator.warm_start
     encoder = kept_encoder(estimator) if continues else None
     facts = first_pass(estimator, stream, encoder=encoder, continues=continues)
+    release_memory()
     targets = facts.targets
     weight = _weights_of(facts, targets)
     if estimator.standardize and encoder is None:
@@ -176,6 +177,7 @@ def prepare_stream(
     )
     begin_trainings(prepared, estimator, partial=False)
     facts.X = facts.y = facts.weight = facts.moments = None  # it is encoded now
+    release_memory()
     return prepared
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse
 
 from cofire import engine
+from cofire.core.machine import release_memory
 from cofire.core.random import RUN, held_out, run_keys
 from cofire.core.random import stream as random_stream
 from cofire.engine.floats import standard_floats
@@ -201,6 +202,7 @@ class Loader:
             self._position = -1
             block = self._filled(size, place)
             self._position = position + size
+        release_memory()
         X = block.X
         if isinstance(X, ScaledBytes):
             rows = engine.Rows(X.bytes, scale=X.scale, offset=X.offset)
