@@ -44,8 +44,7 @@ void make_batches(BoundBatches* self, nb::object order, int64_t batch_size, bool
         refuse("input_dropout: must lie in [0, 1), got ", input_dropout);
     if (pass_size < 1) refuse("pass_size: must be at least 1, got ", pass_size);
     if (pass_offset < 0) refuse("pass_offset: must be at least 0, got ", pass_offset);
-    const Passes passes{
-        {seed, epoch}, pass_offset, pass_size, numbers ? numbers->data() : nullptr};
+    const Passes passes{{seed, epoch}, pass_offset, pass_size, numbers ? numbers->data() : nullptr};
     const Batches view{ids.data(),   size(ids),     batch_size, drop_last,
                        augmentation, input_dropout, passes};
     new (self) BoundBatches{view, ids, numbers};
