@@ -253,8 +253,11 @@ def _run_side_by_side(
                 training.run()
             except BaseException as error:
                 with lock:
-                    errors[trainings.index(training)] = error
-                stop.stopped = True
+                    # Over a stream, one error ends the others at once.
+                    if not (all_at_once and stop.stopped):
+                        errors[trainings.index(training)] = error
+                    stop.stopped = True
+                training.data.abandon()
                 return
             finally:
                 training.data.leave()

@@ -65,6 +65,9 @@ class TrainingData:
     def leave(self) -> None:
         """Say that a training asks for no more blocks."""
 
+    def abandon(self) -> None:
+        """Let trainings that ask for the same blocks end: this one has failed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Block:

@@ -292,6 +292,25 @@ def test_a_fit_that_was_interrupted_resumes_to_the_bit(tmp_path):
     assert all_bits(again) == all_bits(whole)
 
 
+@pytest.mark.parametrize("prefetch", [False, True])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_what_was_trained_before_an_error_can_be_used(prefetch, error):
+    X, y = make_rows(900)
+    make, passes = chunked(X, y), []
+
+    def breaks():
+        passes.append(1)
+        for i, chunk in enumerate(make()):
+            if len(passes) == 4 and i == 5:
+                raise error("gone")
+            yield chunk
+
+    model = SparseMLPClassifier(**QUICK | {"n_networks": 3, "n_jobs": 2})
+    with pytest.raises(error, match="gone"):
+        model.fit(Stream(breaks, buffer_rows=200, prefetch=prefetch))
+    assert 1 <= model.n_iter_ <= 2 and model.predict(X).shape == (900,)
+
+
 def test_checkpoints_of_other_rows_are_not_taken(tmp_path):
     X, y = make_rows(900)
     how = QUICK | {"checkpoint": str(tmp_path)}

@@ -278,6 +278,21 @@ def test_an_error_in_loading_is_told_to_all(prefetch):
     feed.leave("b")
 
 
+def test_one_that_fails_ends_those_who_wait():
+    feed = Feed(lambda number, place: number, limit=9, prefetch=True, n_running=1)
+    feed.join("a")
+    feed.join("b")  # asks for nothing: no block is loaded
+
+    def fail():
+        feed.stop()
+        feed.leave("b")
+
+    threading.Timer(0.05, fail).start()
+    with pytest.raises(RuntimeError, match="another network has failed"):
+        feed.get("a", 0)
+    feed.leave("a")
+
+
 # ---- amounts of memory, parts of rows ------------------------------------------------
 
 

@@ -46,3 +46,6 @@ class StreamedData(TrainingData):
 
     def leave(self) -> None:
         self.feed.leave(self._self)
+
+    def abandon(self) -> None:
+        self.feed.stop()

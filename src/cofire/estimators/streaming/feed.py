@@ -63,6 +63,13 @@ class Feed:
             self._places, self._last = [None] * _AT_ONCE, -1
             self._error = None
 
+    def stop(self) -> None:
+        """End all networks that ask for a block; those who leave may join again."""
+        with self._changed:
+            if self._error is None:
+                self._error = RuntimeError("another network has failed")
+            self._changed.notify_all()
+
     def get(self, network: Any, number: int) -> Any:
         """Wait for a block, and for leave to compute; the one before is given back."""
         with self._changed:
