@@ -267,6 +267,13 @@ def load_model(path: Path) -> Model:
         )
     plain = document.get("preprocessing")
     if plain is None:
+        encoder = estimator._fitted.encoder
+        if encoder is not None and encoder.takes_text:
+            raise ValueError(
+                f"{path} takes columns of words or dates as they come: `cofire predict "
+                "--memory 1GB` reads them from a Parquet file; in Python, cofire.load "
+                "gives the model back, and its predict takes a DataFrame."
+            )
         preprocessing = Preprocessing.nothing(estimator)
         # Columns are in their order before the estimator sees them, without names.
         if hasattr(estimator, "feature_names_in_"):

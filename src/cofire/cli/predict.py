@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +11,7 @@ import typer
 
 from cofire.cli.inputs import Model, Rows, check_out, errors_in_words, load_model, tell
 from cofire.cli.options import Data, Decimal, Na, NoHeader, Samples, Separator, Target
+from cofire.cli.streams import Memory, predictions
 from cofire.errors import listed
 
 if TYPE_CHECKING:
@@ -39,13 +40,18 @@ def predict(
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
+    memory: Memory = None,
 ) -> None:
     """Write a model's predictions for the rows of a file, as CSV."""
+    given = locals()  # all options by name
     with errors_in_words():
         from cofire.data import Reading
 
         if out is not None:
             check_out(out)
+        if memory is not None:
+            _write(out, predictions(given))
+            return
         loaded = load_model(model)
         if proba and not loaded.is_classifier:
             raise ValueError("--proba: a regressor has no probabilities. Leave it out.")
@@ -65,6 +71,20 @@ def predict(
         from cofire.persistence.atomic import write_atomically
 
         write_atomically(out, text.encode())
+
+
+def _write(out: Path | None, parts: Iterable[str]) -> None:
+    """Write text part by part."""
+    if out is None:
+        for part in parts:
+            typer.echo(part, nl=False)
+        return
+    from cofire.persistence.atomic import make_folder, replacing
+
+    make_folder(out)
+    with replacing(out) as file:
+        for part in parts:
+            file.write(part.encode())
 
 
 def _rows(model: Model, data: str, reading: "Reading", id: list[str] | None) -> Rows:

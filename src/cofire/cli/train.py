@@ -45,6 +45,7 @@ from cofire.cli.scores import (
     scores_of,
     verdict,
 )
+from cofire.cli.streams import Memory, StreamedRows, train_text
 
 if TYPE_CHECKING:
     from cofire.data.preprocessing.training_rows import TrainingRows
@@ -131,6 +132,7 @@ def train(
     no_header: NoHeader = False,
     separator: Separator = None,
     decimal: Decimal = None,
+    memory: Memory = None,
     out: Annotated[
         Path | None, typer.Option(help="The model's file (default: DATA.cofire).")
     ] = None,
@@ -159,6 +161,9 @@ def train(
             raise ValueError("--epsilon and --density: leave one of them out.")
         path = out or Path(f"{Path(data).name.partition('.')[0]}.cofire")
         check_out(path)
+        if memory is not None:
+            _train_on_stream(given, path)
+            return
         # A regressor has no other parameters than a classifier.
         takes_gaps = bool(_estimator("classification", given).standardize)
         rows = training_rows(given, takes_gaps=takes_gaps)
@@ -176,6 +181,28 @@ def train(
         return
     compare = command_line("compare", data, file_options_given(given))
     print(_text(figures, estimator, compare))
+
+
+def _train_on_stream(given: Mapping[str, Any], path: Path) -> None:
+    """Train on a file that memory does not hold, and print the figures."""
+    from rich.console import Console
+
+    from cofire.saving import save
+
+    rows = StreamedRows(given)
+    estimator = _estimator(rows.task, given)
+    terminal = Console().is_terminal and not given["as_json"]
+    estimator.verbose = int(given["verbose"] or terminal)
+    with _says_how_to_resume(given["checkpoint"]):
+        rows.fit(estimator)
+    estimator.verbose = 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save(estimator, path)
+    figures = rows.figures(estimator, path)
+    if given["as_json"]:
+        print(json.dumps(figures | {"data": given["data"]}, indent=1))
+    else:
+        print(train_text(figures, estimator))
 
 
 def _estimator(task: str, given: Mapping[str, Any]) -> Any:

@@ -1,13 +1,19 @@
 """The resources of this machine: cores, threads, memory."""
 
+import ctypes
 import multiprocessing
 import os
+import re
 import sys
 from collections.abc import Sequence
+from functools import cache
+from numbers import Real
+from typing import Any
 
 MOST_THREADS = 1024  # more than the cores of any machine: surely a mistake
 _PER_CONNECTION = 16  # its flat index while it is drawn, its index, its weight
 _PER_NEURON = 12  # a pointer to its first connection, its bias
+_AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([KMGT]?)(i?)B?\s*", re.IGNORECASE)
 
 
 def available_cores() -> int:
@@ -89,3 +95,55 @@ def physical_memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not a POSIX system
         return 2**62
+
+
+def release_memory() -> None:
+    """Give memory that was freed back to the operating system, where that is possible.
+
+    Otherwise the allocator keeps it, for each thread by itself: of rows that came and
+    went, several times as much as is in use.
+    """
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    try:
+        return ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # not the C library of GNU
+        return None
+
+
+def parse_bytes(amount: Any, name: str) -> int:
+    """Return a number of bytes from a number, or from text such as "1GB" or "512MiB".
+
+    >>> [parse_bytes(amount, "x") for amount in ("1GB", "1.5 MiB", 4096)]
+    [1000000000, 1572864, 4096]
+    """
+    number = isinstance(amount, Real) and not isinstance(amount, bool)
+    if number and float(amount) >= 1:
+        return int(amount)
+    found = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
+    if found is None:
+        raise ValueError(
+            f"{name}={amount!r}: expected a number of bytes, or an amount such as "
+            '"1GB" or "512MiB".'
+        )
+    value, unit, binary = found.groups()
+    power = "KMGT".index(unit.upper()) + 1 if unit else 0
+    return int(float(value) * (1024 if binary else 1000) ** power)
+
+
+def in_words(n_bytes: float) -> str:
+    """Say an amount of memory as `parse_bytes` reads it, rounded up.
+
+    >>> in_words(1_234_567), in_words(80_000_000_000), in_words(10)
+    ('2MB', '80GB', '1KB')
+    """
+    for power, unit in enumerate("KMG", start=1):
+        size = 1000**power
+        if n_bytes <= 1000 * size or unit == "G":
+            break
+    return f"{max(1, -(-int(n_bytes) // size))}{unit}B"

@@ -10,13 +10,16 @@ from cofire.data.preprocessing.paper import (
     standardised,
 )
 from cofire.data.preprocessing.preprocess import Preprocessing
+from cofire.data.stream import Chunk, Stream
 from cofire.data.tables import Reading, Table, read_table
 
 __all__ = [
     "CATALOG",
+    "Chunk",
     "Dataset",
     "Preprocessing",
     "Reading",
+    "Stream",
     "Table",
     "fetch",
     "load",

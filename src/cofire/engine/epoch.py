@@ -42,6 +42,7 @@ def train_epoch(
     epoch: int = 0,
     pass_offset: int = 0,
     pass_size: int | None = None,
+    row_numbers: np.ndarray | None = None,
     n_threads: int = 1,
 ) -> EpochStats:
     """Train the network in place on the rows in `order`, batch after batch.
@@ -49,14 +50,16 @@ def train_epoch(
     `order` may walk through the rows several times: a pass has `pass_size` rows (by
     default all of `order`), and `order` begins in the pass with the number `epoch`,
     `pass_offset` rows after its beginning. Each pass has random numbers of its own,
-    those of its number. `targets` are int32 class numbers (n_rows,) for a softmax
-    output, else float32 (n_rows, n_out). With `augmentation` the rows, floats or bytes,
-    are changed by random numbers of (`seed`, pass, row); bytes are moved, then scaled
-    by the feature they were moved to. Then each value is set to 0 with the probability
-    `input_dropout`, by random numbers of (`seed`, pass, row) and of (`seed`, `epoch`,
-    feature), and the others are multiplied by 1 / (1 - `input_dropout`).
-    `label_smoothing` is the fraction of a class number that all classes get evenly; a
-    sigmoid's target is moved by this fraction towards 1/2.
+    those of its number. With `row_numbers` (int64, one per row of `rows`) a row has the
+    random numbers of its number instead of its place: rows that are a part of many have
+    the numbers that they have among the many. `targets` are int32 class numbers
+    (n_rows,) for a softmax output, else float32 (n_rows, n_out). With `augmentation`
+    the rows, floats or bytes, are changed by random numbers of (`seed`, pass, row);
+    bytes are moved, then scaled by the feature they were moved to. Then each value is
+    set to 0 with the probability `input_dropout`, by random numbers of (`seed`, pass,
+    row) and of (`seed`, `epoch`, feature), and the others are multiplied by
+    1 / (1 - `input_dropout`). `label_smoothing` is the fraction of a class number that
+    all classes get evenly; a sigmoid's target is moved by this fraction towards 1/2.
     The same bits come out for any `n_threads`. If the loss, a weight, or an output of
     the trained network for one of the rows is not finite, this raises
     `DivergenceError` and leaves network and optimiser as they were before the call.
@@ -87,6 +90,7 @@ def train_epoch(
                 epoch=epoch,
                 pass_offset=pass_offset,
                 pass_size=max(len(order), 1) if pass_size is None else pass_size,
+                row_numbers=row_numbers,
             ),
             n_threads=n_threads,
         )

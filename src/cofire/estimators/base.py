@@ -44,6 +44,8 @@ from cofire.estimators.sklearn_callbacks import (
     with_callbacks,
 )
 from cofire.estimators.state import FittedState
+from cofire.estimators.streaming import is_stream
+from cofire.estimators.streaming.prepare import prepare_stream
 from cofire.estimators.targets import Targets
 from cofire.methods import Method
 from cofire.persistence.checkpoints import FitCheckpoints
@@ -67,7 +69,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         *,
         X_val: Any = None,
@@ -76,13 +78,16 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     ) -> Self:
         """Train on X (n_samples, n_features) and y (n_samples,) or several columns.
 
+        X may be a `cofire.data.Stream` of rows that memory does not hold, with their
+        targets (docs/stream.md); y and sample_weight are left out then.
         With X_val and y_val, the score after each epoch (accuracy or R^2) is recorded,
         and `restore_best` ends with the best epoch. Test data do not belong here: see
         `cofire.callbacks.Monitor`.
         """
         with standard_floats(), measure() as meter:
             data = X, y, sample_weight, X_val, y_val, sample_weight_val
-            prepared = prepare(self, check_parameters(self), *data)
+            make = prepare_stream if is_stream(X) else prepare
+            prepared = make(self, check_parameters(self), *data)
             return self._fit(prepared, FitEnergy(meter))
 
     def _partial_fit(
@@ -90,6 +95,11 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     ) -> Self:
         """Train one epoch."""
         with standard_floats(), measure() as meter:
+            if is_stream(X):
+                raise TypeError(
+                    "X is a stream: partial_fit takes rows in memory. Use fit, or call "
+                    "partial_fit with each chunk."
+                )
             method = check_parameters(self)
             self._refuse_partial_fit(method)
             prepared = prepare(
@@ -182,7 +192,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         watchers = self._callbacks(prepared) if index == 0 else []
         if self.early_stopping:
             watchers.append(EarlyStopping(prepared.plan.patience))
-        if self.verbose:
+        if self.verbose and (index == 0 or not is_stream(prepared.X)):
             n_networks = prepared.plan.n_networks
             watchers.append(ProgressDisplay(index + 1, n_networks))
         return watchers
@@ -204,6 +214,11 @@ class BaseSparseMLP(CallbackSupport, Parameters):
     @standard_floats()
     def _predict_outputs(self, X: Any) -> np.ndarray:
         return self._of_networks(outputs_of, X)
+
+    def _of_stream(self, predict: Callable[[Any], np.ndarray], X: Any) -> Any:
+        """Predict for each chunk of a stream, when it is asked for."""
+        _ = self._state  # first: an estimator that is not fitted says so
+        return (predict(chunk.X) for _, chunk in X.chunks())
 
     def _of_networks(self, function: Callable[..., np.ndarray], X: Any) -> np.ndarray:
         """Apply a function of networks, rows, threads and a name for errors."""

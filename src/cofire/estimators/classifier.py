@@ -13,6 +13,7 @@ from cofire.estimators.declaration import with_parameters
 from cofire.estimators.log_outputs import log_outputs_of
 from cofire.estimators.parameters import BATCHES, REGULARISATION
 from cofire.estimators.sklearn_callbacks import with_callbacks
+from cofire.estimators.streaming import is_stream
 from cofire.estimators.targets import ClassTargets
 from cofire.methods import Method
 
@@ -96,11 +97,21 @@ class SparseMLPClassifier(ClassifierMixin, BaseSparseMLP):
         return self._partial_fit(X, y, sample_weight, classes)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels for X: (n_samples,), or 0/1 columns for multi-label targets."""
+        """Labels for X: (n_samples,), or 0/1 columns for multi-label targets.
+
+        For a `cofire.data.Stream` an iterator of these, one array per chunk.
+        """
+        if is_stream(X):
+            return self._of_stream(self.predict, X)
         return self._state.targets.predictions(self.predict_proba(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities (n_samples, n_classes) float32; per label for multi-label."""
+        """Probabilities (n_samples, n_classes) float32; per label for multi-label.
+
+        For a `cofire.data.Stream` an iterator of these, one array per chunk.
+        """
+        if is_stream(X):
+            return self._of_stream(self.predict_proba, X)
         return self._predict_outputs(X)
 
     @standard_floats()

@@ -65,11 +65,17 @@ class Encoder:
 
     @classmethod
     def learn(
-        cls, X: Any, weight: np.ndarray | None, *, n_pieces: int | None = 0
+        cls,
+        X: Any,
+        weight: np.ndarray | None,
+        *,
+        n_pieces: int | None = 0,
+        n_rows: int | None = None,
     ) -> Self:
         """Learn from rows that were checked and their weights; 0 means not in use.
 
-        n_pieces: of each column of numbers, at most; None: the recipe's number.
+        n_pieces: of each column of numbers, at most; None: the recipe's number, for
+        `n_rows` rows. n_rows None: those in use; more, if they are a sample.
         """
         used = None
         if weight is not None and weight.any():
@@ -82,7 +88,7 @@ class Encoder:
             scale = sparse_scales(X if used is None else X[used], weight)
             nothing = np.empty(0, np.int32)
             return cls(X.shape[1], (), nothing, 0 * scale, scale, False, True)
-        return cls._of_columns(X, used, weight, n_pieces)
+        return cls._of_columns(X, used, weight, n_pieces, n_rows)
 
     @classmethod
     def _of_columns(
@@ -91,6 +97,7 @@ class Encoder:
         used: np.ndarray | None,
         weight: np.ndarray | None,
         n_pieces: int | None,
+        n_rows: int | None,
     ) -> Self:
         n_features = X.shape[1]
         categories: tuple[Levels, ...] = ()
@@ -106,12 +113,12 @@ class Encoder:
         bounded = not is_frame(X) and X.dtype == np.uint8
         centres, scales, fractions = [np.empty(0)], [np.empty(0)], [np.empty(0)]
         learner = Learner(0 if bounded else n_pieces)
-        for part in _parts(X, columns):
-            block = _block(X, part, used)
+        for part in neighbours(X, columns):
+            block = number_block(X, part, used)
             given = part < n_features  # parts of dates are pieces already
             learner.look(block[given], part[given], weight)
             fractions.append(_averages(np.isnan(block), weight))
-            eps = np.array([_eps(X, j) for j in part])
+            eps = np.array([rounding_of(X, j) for j in part])
             centre, scale = column_scales(block, weight, eps, bounded=bounded)
             centres.append(centre)
             scales.append(scale)
@@ -130,9 +137,10 @@ class Encoder:
         centre, scale = flag_scales(np.concatenate(flags))
         centres.append(0 * centre if sparse else centre)
         scales.append(scale)
-        pieces = learner.found(X.shape[0] if used is None else len(used))
+        n_used = X.shape[0] if used is None else len(used)
+        pieces = learner.found(n_used if n_rows is None else n_rows)
         for j in np.unique(pieces.column):
-            values = pieces.encode(_block(X, np.array([j]), used).T, pieces.of(j))
+            values = pieces.encode(number_block(X, np.array([j]), used).T, pieces.of(j))
             centre, scale = piece_scales(values.T.copy(), weight, pieces.size)
             centres.append(centre)
             scales.append(scale)
@@ -161,7 +169,7 @@ class Encoder:
         return bool(self.categories or self.dates)
 
     @cached_property
-    def _numbers(self) -> np.ndarray:
+    def columns_of_numbers(self) -> np.ndarray:
         """The columns of numbers."""
         others = [levels.column for levels in self.categories]
         return np.delete(np.arange(self._n_columns), others)
@@ -218,7 +226,7 @@ class Encoder:
 
     def _encode_numbers(self, X: Any, n_inputs: int) -> np.ndarray:
         """Encode numbers, into the first inputs, and pieces, into the last."""
-        columns = self._numbers
+        columns = self.columns_of_numbers
         n, first = len(columns), n_inputs - len(self.pieces)
         out = np.empty((X.shape[0], n_inputs), np.float32)
         centre, scale = self.centre[:n], self.scale[:n]
@@ -261,7 +269,7 @@ class Encoder:
     @cached_property
     def _numbers_and_pieces(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the columns of an array for numbers and pieces; centre and scale."""
-        n, first = len(self._numbers), self.n_inputs - len(self.pieces)
+        n, first = len(self.columns_of_numbers), self.n_inputs - len(self.pieces)
         which = np.concatenate([np.arange(n), self.pieces.column])
         inputs = np.r_[:n, first : self.n_inputs]
         return which, self.centre[inputs], self.scale[inputs]
@@ -325,7 +333,7 @@ class Encoder:
         """Names of the inputs, given those of the columns of X."""
         dates = [own.column for own in self.dates]
         columns = expanded_names(columns, self.dates)
-        names = [columns[j] for j in self._numbers]
+        names = [columns[j] for j in self.columns_of_numbers]
         names += [f"{columns[j]} missing" for j in self.missing]
         for levels in self.categories:
             names += levels.names(columns[levels.column])
@@ -336,7 +344,7 @@ class Encoder:
         added = [np.repeat(own.column, own.n_added) for own in self.dates]
         origin = np.concatenate([np.arange(self.n_features), *added])
         levels = [np.repeat(own.column, own.n_inputs) for own in self.categories]
-        numbers = origin[self._numbers]
+        numbers = origin[self.columns_of_numbers]
         every = [numbers, self.missing, *levels, self.pieces.column]
         return np.concatenate(every).astype(np.intp)
 
@@ -348,7 +356,7 @@ class Encoder:
 
     def number_input(self, column: int) -> int:
         """Return the input of a column of numbers."""
-        return int(np.searchsorted(self._numbers, column))
+        return int(np.searchsorted(self.columns_of_numbers, column))
 
     def at_edges(self, column: int) -> np.ndarray:
         """Return what the inputs of a column are where its pieces begin and end.
@@ -366,14 +374,14 @@ class Encoder:
 # ---- columns of X --------------------------------------------------------------------
 
 
-def _parts(X: Any, columns: np.ndarray) -> Iterator[np.ndarray]:
+def neighbours(X: Any, columns: np.ndarray) -> Iterator[np.ndarray]:
     """Columns that are read together: a small part of X."""
     step = max(1, max(_VALUES, X.shape[0] * X.shape[1] // 128) // X.shape[0])
     for start in range(0, len(columns), step):
         yield columns[start : start + step]
 
 
-def _block(X: Any, columns: np.ndarray, used: np.ndarray | None) -> np.ndarray:
+def number_block(X: Any, columns: np.ndarray, used: np.ndarray | None) -> np.ndarray:
     """Copy columns of numbers, for the rows in use: (n_columns, n_rows) float64."""
     if is_frame(X):
         block = np.stack([numbers(X, int(j)) for j in columns])
@@ -383,7 +391,7 @@ def _block(X: Any, columns: np.ndarray, used: np.ndarray | None) -> np.ndarray:
     return block if used is None else np.ascontiguousarray(block[:, used])
 
 
-def _eps(X: Any, j: int) -> float:
+def rounding_of(X: Any, j: int) -> float:
     return rounding(X, int(j)) if is_frame(X) else eps_of(X.dtype)
 
 

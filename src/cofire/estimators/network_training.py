@@ -178,14 +178,14 @@ def run_all(
     where a callback ends it, the others get as many epochs as it had.
     alone: one network after the other.
     """
+    if trainings[0].data.shares_rows:
+        _run_over_stream(trainings, n_threads, watched=watched)
+        return
     first, rest = trainings[0], list(trainings[1:])
     if len(trainings) == 1 or n_threads == 1 or alone or watched:
         first.run()
         if watched:
-            done = first.progress.epoch - first.progress.first_epoch
-            for training in rest:
-                end = training.progress.first_epoch + done
-                training.end = min(training.end, end)
+            _end_with(first, rest)
     else:
         rest = list(trainings)
     if not rest:
@@ -197,8 +197,43 @@ def run_all(
         _run_side_by_side(rest, n_threads)
 
 
-def _run_side_by_side(trainings: Sequence[NetworkTraining], n_threads: int) -> None:
-    """One network per thread; an error or an interrupt ends all after their epoch."""
+def _end_with(first: NetworkTraining, rest: Sequence[NetworkTraining]) -> None:
+    """Give networks as many epochs as the first had, at most."""
+    done = first.progress.epoch - first.progress.first_epoch
+    for training in rest:
+        end = training.progress.first_epoch + done
+        training.end = min(training.end, end)
+
+
+def _run_over_stream(
+    trainings: Sequence[NetworkTraining], n_threads: int, *, watched: bool
+) -> None:
+    """Train networks that share the rows they read: all of them at the same time.
+
+    A network that callbacks watch reads the rows by itself, before the others.
+    """
+    groups = [trainings]
+    if watched:
+        groups = [trainings[:1], trainings[1:]]
+    for group in filter(None, groups):
+        for training in group:
+            training.data.join()
+        try:
+            _run_side_by_side(group, n_threads, all_at_once=True)
+        finally:
+            for training in group:
+                training.data.leave()
+        if watched and group[0] is trainings[0]:
+            _end_with(trainings[0], trainings[1:])
+
+
+def _run_side_by_side(
+    trainings: Sequence[NetworkTraining], n_threads: int, *, all_at_once: bool = False
+) -> None:
+    """One network per thread; an error or an interrupt ends all after their epoch.
+
+    all_at_once: there is a thread for each, whoever of them may compute.
+    """
     stop = _Stop()
     waiting, errors = list(trainings), dict[int, BaseException]()
     lock = threading.Lock()
@@ -218,11 +253,16 @@ def _run_side_by_side(trainings: Sequence[NetworkTraining], n_threads: int) -> N
                 training.run()
             except BaseException as error:
                 with lock:
-                    errors[trainings.index(training)] = error
-                stop.stopped = True
+                    # Over a stream, one error ends the others at once.
+                    if not (all_at_once and stop.stopped):
+                        errors[trainings.index(training)] = error
+                    stop.stopped = True
+                training.data.abandon()
                 return
+            finally:
+                training.data.leave()
 
-    n_threads = min(n_threads, len(trainings))
+    n_threads = len(trainings) if all_at_once else min(n_threads, len(trainings))
     with ThreadPoolExecutor(max(n_threads - 1, 1)) as pool:
         try:
             others = [pool.submit(work) for _ in range(n_threads - 1)]

@@ -145,7 +145,7 @@ def prepare(
     # scikit-learn writes what it learns of the columns of X to the estimator it is
     # given: to a copy of ours.
     columns = copy(estimator)
-    encoder = _kept_encoder(estimator) if continues else None
+    encoder = kept_encoder(estimator) if continues else None
     X, y, weight = check_training(
         columns,
         X,
@@ -178,7 +178,7 @@ def prepare(
         n_pieces = 0 if images else estimator.n_pieces
         encoder = encoder or Encoder.learn(rows.X, rows.weight, n_pieces=n_pieces)
         rows = rows._replace(X=encoder.encode(rows.X))
-    _check_images(estimator.augmentation, rows.X)
+    check_images(estimator.augmentation, rows.X)
     plan = make_plan(
         estimator,
         method,
@@ -189,7 +189,9 @@ def prepare(
         partial=partial,
     )
     rows, row_ids = _existing(rows, plan)
-    validation = _given(columns, targets, encoder, X_val, y_val, sample_weight_val)
+    validation = given_validation(
+        columns, targets, encoder, X_val, y_val, sample_weight_val
+    )
     sizes = [rows.X.shape[1], *plan.hidden_sizes, targets.n_outputs]
     counts = plan.connection_counts(sizes)
     learnt = {name: vars(columns)[name] for name in COLUMNS if name in vars(columns)}
@@ -210,23 +212,30 @@ def prepare(
         continues=continues,
         chosen_rate=estimator.learning_rate_init is None and not partial,
     )
-    if continues:
-        trainings = _continued(estimator._fitted.trainings, plan, estimator)
-        for progress in trainings:
-            if estimator.learning_rate_init is not None:
-                progress.rate_factor = 1.0  # a user's rate is taken as it is
-            if not partial:
-                progress.begin_fit()
-    else:
+    if not continues:
         starts_full = plan.settings.method.starts_full
         check_memory(
             sizes, full_counts(sizes) if starts_full else counts, plan.n_networks
         )
+    begin_trainings(prepared, estimator, partial=partial)
+    return prepared
+
+
+def begin_trainings(prepared: Prepared, estimator: Any, *, partial: bool) -> None:
+    """Create the networks to train, or copy those of the fit that is continued."""
+    plan = prepared.plan
+    if not prepared.continues:
         rng = check_random_state(estimator.random_state)
         seeds = [int(rng.randint(2**31)) for _ in range(plan.n_networks)]
-        trainings = [prepared.fresh(seed) for seed in seeds]
+        prepared.trainings.extend(prepared.fresh(seed) for seed in seeds)
+        return
+    trainings = _continued(estimator._fitted.trainings, plan, estimator)
+    for progress in trainings:
+        if estimator.learning_rate_init is not None:
+            progress.rate_factor = 1.0  # a user's rate is taken as it is
+        if not partial:
+            progress.begin_fit()
     prepared.trainings.extend(trainings)
-    return prepared
 
 
 def check_data(
@@ -260,7 +269,7 @@ def check_data(
     return Rows(X, encoded, weight)
 
 
-def _given(
+def given_validation(
     estimator: Any,
     targets: Targets,
     encoder: Encoder | None,
@@ -281,7 +290,7 @@ def _given(
     return None
 
 
-def _kept_encoder(estimator: Any) -> Encoder | None:
+def kept_encoder(estimator: Any) -> Encoder | None:
     """Return what the earlier fit learnt of the columns; it stays as it is."""
     encoder = estimator._fitted.encoder
     if estimator.standardize != (encoder is not None):
@@ -293,7 +302,8 @@ def _kept_encoder(estimator: Any) -> Encoder | None:
     return encoder
 
 
-def _check_images(images: engine.Augmentation | None, X: Any) -> None:
+def check_images(images: engine.Augmentation | None, X: Any) -> None:
+    """Refuse rows that are not the images that an augmentation is for."""
     if images is None:
         return
     if scipy.sparse.issparse(X):

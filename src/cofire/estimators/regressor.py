@@ -9,6 +9,7 @@ from cofire.engine.floats import standard_floats
 from cofire.estimators.base import BaseSparseMLP
 from cofire.estimators.declaration import with_parameters
 from cofire.estimators.sklearn_callbacks import with_callbacks
+from cofire.estimators.streaming import is_stream
 from cofire.estimators.targets import NumberTargets
 
 
@@ -64,7 +65,12 @@ class SparseMLPRegressor(RegressorMixin, BaseSparseMLP):
 
     @standard_floats()
     def predict(self, X: Any) -> np.ndarray:
-        """Predictions (n_samples,) or (n_samples, n_outputs), float64."""
+        """Predictions (n_samples,) or (n_samples, n_outputs), float64.
+
+        For a `cofire.data.Stream` an iterator of these, one array per chunk.
+        """
+        if is_stream(X):
+            return self._of_stream(self.predict, X)
         return self._targets.predictions(self._predict_outputs(X))
 
     @property

@@ -50,7 +50,7 @@ def column_scales(
     before = np.maximum(_power(block) - 1000, 0)
     if before.any():
         np.ldexp(block, -before[:, None], out=block)
-    middle, reach = _middle_and_reach(block, gaps, weight)
+    middle, reach = middle_and_reach(block, gaps, weight)
     block -= middle[:, None]
     block[gaps] = 0.0
     if not bounded:
@@ -155,7 +155,7 @@ def bend(values: np.ndarray) -> None:
         values[far] = np.copysign(np.minimum(bent, MOST), beyond)
 
 
-def _middle_and_reach(
+def middle_and_reach(
     block: np.ndarray, gaps: np.ndarray, weight: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the medians, and a deviation that outliers do not change.
@@ -226,7 +226,7 @@ def _entry_scales(
         low[filled] = np.minimum.reduceat(values, first)
         high[filled] = np.maximum.reduceat(values, first)
     largest = np.maximum(high, -low)
-    reach = _entry_reach(np.abs(values), counts, weights)
+    reach = entry_reach(np.abs(values), counts, weights)
     bound = np.where(largest > FAR * reach, NEAR * reach, largest)
     power = np.frexp(bound)[1]
     np.clip(values, -bound[column], bound[column], out=values)
@@ -243,10 +243,10 @@ def _entry_scales(
     return np.where(constant | (counts == 0), 0.0, scale)
 
 
-def _entry_reach(
+def entry_reach(
     sizes: np.ndarray, counts: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Like `_middle_and_reach`, of entries: their median is taken to be 0."""
+    """Like `middle_and_reach`, of entries: their median is taken to be 0."""
     kept = np.minimum(counts, _SAMPLE)
     ends = np.cumsum(kept)
     within = np.arange(ends[-1]) - np.repeat(ends - kept, kept)

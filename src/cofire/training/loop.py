@@ -7,7 +7,7 @@ from typing import Any
 from cofire import engine
 from cofire.errors import DivergenceError
 from cofire.methods import TrainingPoint
-from cofire.training.progress import Progress, TrainingData
+from cofire.training.progress import Block, Progress, TrainingData
 from cofire.training.record import EpochRecord, new_record
 from cofire.training.rewiring import rewire_network
 from cofire.training.schedules import learning_rate
@@ -119,17 +119,40 @@ def _train_stretch(
         settings.max_epochs,
         [past["loss"] for past in progress.history[progress.first_epoch :]],
     )
+    if stretch.progress == 0:
+        record["loss"], record["learning_rate"] = 0.0, rate
+    loss, n_rows, fired = 0.0, 0, []
+    for block in data.blocks(steps, stretch):
+        stats = _train_block(progress, block, settings, steps, stretch)
+        n = min(len(block.order), stats.n_steps * steps.batch_size)
+        n_rows += n
+        loss += (stats.loss - loss) * (n / max(n_rows, 1))
+        fired.append(stats.fired)
+    n_steps = stretch.end - stretch.begin
+    n_done = stretch.end - stretch.epoch * steps.per_epoch
+    record["loss"] += (loss - record["loss"]) * (n_steps / n_done)
+    record["alive"] = [max(of_layer) for of_layer in zip(*fired, strict=True)]
+    record["rows"] += n_rows
+
+
+def _train_block(
+    progress: Progress,
+    block: Block,
+    settings: Settings,
+    steps: Steps,
+    stretch: Stretch,
+) -> engine.EpochStats:
     number, offset = steps.pass_of(stretch.begin)
-    order = steps.order(stretch.begin, stretch.end)
+    offset += (block.begin - stretch.begin) * steps.batch_size
     try:
-        stats = engine.train_epoch(
+        return engine.train_epoch(
             progress.network,
             progress.optimizer,
-            data.rows,
-            data.targets,
-            order=order,
+            block.rows,
+            block.targets,
+            order=block.order,
             batch_size=steps.batch_size,
-            sample_weight=data.sample_weight,
+            sample_weight=block.sample_weight,
             drop_last=settings.drop_last,
             augmentation=settings.augmentation,
             label_smoothing=settings.label_smoothing,
@@ -137,20 +160,12 @@ def _train_stretch(
             seed=progress.seed,
             epoch=number,
             pass_offset=offset,
-            pass_size=len(data.row_ids),
+            pass_size=steps.n_rows,
+            row_numbers=block.row_numbers,
             n_threads=settings.n_threads,
         )
     except DivergenceError as error:
         raise DivergenceError(layer=error.layer, epoch=stretch.epoch) from None
-    if stretch.progress == 0:
-        record["loss"], record["learning_rate"] = stats.loss, rate
-    else:  # the mean over the steps of the epoch
-        n_new, n = stretch.end - stretch.begin, stretch.end % steps.per_epoch
-        n = n or steps.per_epoch
-        record["loss"] += (stats.loss - record["loss"]) * (n_new / n)
-    record["alive"] = stats.fired
-    n_steps = stretch.end - stretch.begin
-    record["rows"] += min(len(order), n_steps * steps.batch_size)
 
 
 def _evaluate(

@@ -1,8 +1,9 @@
 """Progress and TrainingData: what training carries along, and what it learns from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,6 +23,9 @@ Scorer = Callable[[SparseNetwork], tuple[float, float]]
 @dataclass(frozen=True)
 class TrainingData:
     """The rows to learn from, each with a target and a weight; `row_ids` are in use."""
+
+    shares_rows: ClassVar[bool] = False
+    """Whether networks read their rows together: then all of them train at once."""
 
     rows: engine.Rows
     targets: np.ndarray
@@ -49,6 +53,34 @@ class TrainingData:
     def steps(self, settings: Settings, seed: int) -> Steps:
         """Say which rows each step of a training takes."""
         return Steps(self.row_ids, settings, seed)
+
+    def blocks(self, steps: Steps, stretch: Stretch) -> Iterator["Block"]:
+        """Yield the rows that the steps of a stretch take: here all of them at once."""
+        order = steps.order(stretch.begin, stretch.end)
+        yield Block(self.rows, self.targets, self.sample_weight, order, stretch.begin)
+
+    def join(self) -> None:
+        """Say that a training is about to ask for blocks."""
+
+    def leave(self) -> None:
+        """Say that a training asks for no more blocks."""
+
+    def abandon(self) -> None:
+        """Let trainings that ask for the same blocks end: this one has failed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Rows in memory, and the order in which some steps take them."""
+
+    rows: engine.Rows
+    targets: np.ndarray
+    sample_weight: np.ndarray | None
+    order: np.ndarray
+    begin: int
+    """The number of its first step."""
+    row_numbers: np.ndarray | None = None
+    """Of each row, where there are more rows than these: random numbers follow them."""
 
 
 @dataclass

@@ -38,7 +38,9 @@ class EpochRecord(TypedDict):
     connections: list[int]
     """Connections at the end of the epoch."""
     alive: list[int]
-    """Hidden units that were active for some row and have a path to an output."""
+    """Hidden units that were active for some row and have a path to an output.
+
+    Of a stream, the most that were so in one of the blocks since the last update."""
 
     # validation; None without validation data
     validation_score: float | None

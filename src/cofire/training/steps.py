@@ -41,16 +41,21 @@ class Steps:
     seed: int
 
     @property
+    def n_rows(self) -> int:
+        """Rows of a pass."""
+        return len(self.row_ids)
+
+    @property
     def batch_size(self) -> int:
         """Rows of a full batch: no more than there are."""
-        return min(self.settings.batch_size, len(self.row_ids))
+        return min(self.settings.batch_size, self.n_rows)
 
     @property
     def per_epoch(self) -> int:
         """Steps of an epoch."""
         if self.settings.steps_per_epoch is not None:
             return self.settings.steps_per_epoch
-        n, size = len(self.row_ids), self.batch_size
+        n, size = self.n_rows, self.batch_size
         return n // size if self.settings.drop_last else -(-n // size)
 
     def stretches(self, epoch: int) -> Iterator[Stretch]:
@@ -85,7 +90,7 @@ class Steps:
     def pass_of(self, step: int) -> tuple[int, int]:
         """Return the number of the pass that a step begins in, and its row there."""
         if self.settings.steps_per_epoch is not None:
-            return divmod(step * self.batch_size, len(self.row_ids))
+            return divmod(step * self.batch_size, self.n_rows)
         epoch, first = divmod(step, self.per_epoch)
         return epoch, first * self.batch_size
 

@@ -20,6 +20,7 @@ struct BoundSamples {
 struct BoundBatches {
     Batches view;
     Array<const int64_t> order;
+    std::optional<Array<const int64_t>> row_numbers;
 };
 
 void make_samples(BoundSamples* self, nb::object rows, nb::object targets, nb::object sample_weight,
@@ -34,18 +35,19 @@ void make_samples(BoundSamples* self, nb::object rows, nb::object targets, nb::o
 
 void make_batches(BoundBatches* self, nb::object order, int64_t batch_size, bool drop_last,
                   std::optional<Augmentation> augmentation, double input_dropout, uint64_t seed,
-                  uint64_t epoch, int64_t pass_offset, int64_t pass_size) {
+                  uint64_t epoch, int64_t pass_offset, int64_t pass_size, nb::object row_numbers) {
     const auto ids = array<const int64_t>(order, "order");
+    std::optional<Array<const int64_t>> numbers;
+    if (!row_numbers.is_none()) numbers = array<const int64_t>(row_numbers, "row_numbers");
     if (batch_size < 1) refuse("batch_size: must be at least 1, got ", batch_size);
     if (!(input_dropout >= 0 && input_dropout < 1))
         refuse("input_dropout: must lie in [0, 1), got ", input_dropout);
     if (pass_size < 1) refuse("pass_size: must be at least 1, got ", pass_size);
-    if (pass_offset < 0 || pass_offset >= pass_size)
-        refuse("pass_offset: must lie in [0, pass_size), got ", pass_offset);
-    const Passes passes{{seed, epoch}, pass_offset, pass_size};
+    if (pass_offset < 0) refuse("pass_offset: must be at least 0, got ", pass_offset);
+    const Passes passes{{seed, epoch}, pass_offset, pass_size, numbers ? numbers->data() : nullptr};
     const Batches view{ids.data(),   size(ids),     batch_size, drop_last,
                        augmentation, input_dropout, passes};
-    new (self) BoundBatches{view, ids};
+    new (self) BoundBatches{view, ids, numbers};
 }
 
 void make_optimizer(Optimizer* self, const std::string& kind, nb::dict settings,
@@ -97,6 +99,9 @@ EpochResult py_train_epoch(const BoundNetwork& network, Optimizer& optimizer,
     network.check_rows(rows);
     network.check_trainable(optimizer);
     check_range(batches.order, rows.n_rows, "order");
+    if (batches.row_numbers && size(*batches.row_numbers) != rows.n_rows)
+        refuse("row_numbers: expected one for each of ", rows.n_rows, " rows, got ",
+               size(*batches.row_numbers));
     if (batches.view.augmentation) check_images(rows, *batches.view.augmentation);
     const OutputTraits& output = traits(network.view.output);
     if (samples.label_smoothing > 0 && !output.is_probability)
@@ -158,7 +163,7 @@ void add_training(nb::module_& m) {
     nb::class_<BoundBatches>(m, "Batches")
         .def("__init__", make_batches, nb::kw_only(), "order"_a.none(), "batch_size"_a,
              "drop_last"_a, "augmentation"_a.none(), "input_dropout"_a, "seed"_a, "epoch"_a,
-             "pass_offset"_a, "pass_size"_a);
+             "pass_offset"_a, "pass_size"_a, "row_numbers"_a.none());
     nb::class_<EpochResult>(m, "EpochResult")
         .def_ro("loss", &EpochResult::loss)
         .def_ro("n_steps", &EpochResult::n_steps)

@@ -86,11 +86,14 @@ struct RandomKey {
 };
 
 // Rows that are walked through again and again: each pass has random numbers of its own, so that
-// a row gets others in every pass. Position 0 lies in the pass of `first`, `offset` rows after its
-// beginning.
+// a row gets others in every pass. Position 0 lies `offset` rows after the beginning of the pass of
+// `first`.
 struct Passes {
     RandomKey first;
-    int64_t offset = 0, size = 1;  // rows of a pass
+    int64_t offset = 0, size = 1;          // rows of a pass
+    const int64_t* row_numbers = nullptr;  // that stand for the ids of rows; nullptr: the ids
+
+    int64_t number(int64_t id) const { return row_numbers == nullptr ? id : row_numbers[id]; }
 
     RandomKey at(int64_t position) const {
         return {first.seed, first.epoch + static_cast<uint64_t>((offset + position) / size)};

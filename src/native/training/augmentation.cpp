@@ -35,11 +35,11 @@ void Augmentation::copy_images(const T* values, const Passes& passes, int64_t po
         const auto within = [&](int64_t index, int64_t most) {  // -most … most
             return static_cast<int64_t>(uint64_t{numbers.at(index)} * (2 * most + 1) >> 32) - most;
         };
-        const int64_t id = samples.ids[s];
-        const T* image = values + id * height * line;
-        const bool flipped = flip && numbers.at(3 * id) % 2 == 1;
-        const int64_t down = within(3 * id + 1, max_down);
-        const int64_t right = within(3 * id + 2, max_right);
+        const T* image = values + samples.ids[s] * height * line;
+        const int64_t row = passes.number(samples.ids[s]);
+        const bool flipped = flip && numbers.at(3 * row) % 2 == 1;
+        const int64_t down = within(3 * row + 1, max_down);
+        const int64_t right = within(3 * row + 2, max_right);
         pointers[s] = to;
         for (int64_t y = 0; y < height; y++, to += line)
             copy_line(image + std::clamp<int64_t>(y - down, 0, height - 1) * line, flipped, right,

@@ -14,10 +14,10 @@ struct Augmentation {
     int64_t max_down = 0, max_right = 0;  // pixels of a shift, in either direction
     bool flip = false;
 
-    // What Rows::gather does, with floats or bytes as they are seen in this pass. Only a row's id
-    // and the pass decide how: neither its position in a batch nor the thread. Bytes are moved as
-    // they are; scale and offset are those of the feature they are moved to. position: of the first
-    // sample in the order; scratch: room for a tile of features.
+    // What Rows::gather does, with floats or bytes as they are seen in this pass. Only a row's
+    // number and the pass decide how: neither its position in a batch nor the thread. Bytes are
+    // moved as they are; scale and offset are those of the feature they are moved to. position: of
+    // the first sample in the order; scratch: room for a tile of features.
     void gather(const Rows& rows, const Passes& passes, int64_t position, const Kernels& kernels,
                 const TileSamples& samples, const int32_t* tile_row, float* scratch,
                 float* tile) const;

@@ -23,7 +23,7 @@ struct InputDropout {
     }
 
     // A tile of samples becomes what training sees of it. Whether a value is dropped follows from
-    // its feature, the id of its row and the pass, whatever the rows are made of and whichever
+    // its feature, the number of its row and the pass, whatever the rows are made of and whichever
     // thread asks. The features have the keys of the call's first pass. position: of the first
     // sample in the order.
     void apply(const Kernels& kernels, const std::vector<uint32_t>& keys,
@@ -32,8 +32,9 @@ struct InputDropout {
         for (int64_t s = 0; s < samples.n_columns(); s++) {
             const CounterRandom numbers =
                 passes.at(position + (s < samples.n ? s : 0)).stream(Stream::dropout_samples);
-            factor[s] = numbers.at(2 * samples.id(s));
-            summand[s] = numbers.at(2 * samples.id(s) + 1);
+            const int64_t row = passes.number(samples.id(s));
+            factor[s] = numbers.at(2 * row);
+            summand[s] = numbers.at(2 * row + 1);
         }
         constexpr double kNumbers = 4294967296.0;  // that a uint32_t can be
         const int64_t n_dropped = static_cast<int64_t>(fraction * kNumbers);
