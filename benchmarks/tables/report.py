@@ -269,7 +269,7 @@ def head(half, rows):
     )
     if half.left_out:
         told += (
-            f"\nLeft out, since not every model was tried on them: "
+            f"\nLeft out, since not every model was tried on all their folds: "
             f"{len(half.left_out)} tables ({', '.join(half.left_out)}).\n"
         )
     return told

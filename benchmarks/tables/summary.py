@@ -63,7 +63,7 @@ class Half:
     cells: pd.DataFrame
     models: list[str]
     absent: dict[str, str]  # models that finished no table, and why
-    left_out: list[str]  # tables that not every model has tried
+    left_out: list[str]  # tables that not every model has tried, on all folds
     rows: pd.DataFrame  # one line per fit
 
     @property
@@ -108,8 +108,10 @@ def half_of(rows, name):
         elif not model.startswith(f"{OURS}_"):
             models.append(model)
     models.sort(key=lambda model: model != OURS)
-    tried = found[found["model"].isin(models)].groupby("table")["model"].nunique()
-    left_out = [t for t in dict.fromkeys(found["table"]) if tried[t] < len(models)]
+    folds = rows[rows["model"].isin(models)].groupby(["table", "model"])["fold"]
+    folds = folds.nunique().unstack(fill_value=0)
+    whole = folds.eq(folds.max(axis=1), axis=0).all(axis=1)
+    left_out = [t for t in dict.fromkeys(found["table"]) if not whole.get(t, False)]
     return Half(name, found, models, absent, left_out, rows)
 
 

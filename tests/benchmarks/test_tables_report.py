@@ -190,6 +190,18 @@ def test_the_error_of_a_difference_is_over_folds_that_both_finished(tables):
     assert math.isnan(tables.summary.error_of_difference(rows, "a", "mlp"))
 
 
+def test_a_table_counts_when_all_models_were_tried_on_all_its_folds(tables, tmp_path):
+    half = {"a": ("classes", 100, 5, {"cofire": 0.5, "lightgbm": 0.7})}
+    half["b"] = half["a"]
+    path = write(tables, tmp_path / "rows.csv", made_rows(tables, half))
+    rows = tables.summary.read([path])
+    assert tables.summary.half_of(rows, "proving").left_out == []
+    begun = (rows["table"] == "b") & (rows["model"] == "lightgbm") & (rows["fold"] == 1)
+    assert tables.summary.half_of(rows[~begun], "proving").left_out == ["b"]
+    never = (rows["table"] == "a") & (rows["model"] == "cofire")
+    assert tables.summary.half_of(rows[~never], "proving").left_out == ["a"]
+
+
 def test_a_report_of_a_made_file(tables, tmp_path):
     rows = made_rows(tables, SCORES)
     rows += made_rows(
