@@ -254,10 +254,16 @@ class NumberTargets(Targets):
         power = np.frexp(np.abs(deviation).max(axis=0))[1]
         squares = np.ldexp(deviation, -power) ** 2
         spread = np.ldexp(np.sqrt(np.average(squares, axis=0, weights=weight)), power)
+        return cls.of_moments(mean, spread, one_column=columns.shape[1] == 1)
+
+    @classmethod
+    def of_moments(
+        cls, mean: np.ndarray, spread: np.ndarray, *, one_column: bool
+    ) -> Self:
+        """Return targets of known means and deviations."""
         # A constant column, or one that differs by rounding alone, keeps its unit.
         constant = spread <= _ROUNDING * np.abs(mean)
-        scale = np.where(constant, 1.0, spread)
-        return cls("identity", mean, scale, columns.shape[1] == 1)
+        return cls("identity", mean, np.where(constant, 1.0, spread), one_column)
 
     @property
     def n_outputs(self) -> int:

@@ -1,8 +1,11 @@
 """Fits over streams: the same bits as in memory, in whatever chunks rows come."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from cofire import Augmentation, SparseMLPClassifier, SparseMLPRegressor
 from cofire.data import Stream
@@ -68,6 +71,18 @@ def test_the_same_holds_for_numbers_weights_and_several_targets(how):
     data = X, y[:, 1], weight + 0.5
     a, b = both(SparseMLPRegressor, data, Stream(*data, buffer_rows=200), **how)
     assert all_bits(a) == all_bits(b)
+
+
+@pytest.mark.parametrize("spread", [1e-3, 0.0], ids=["far from 0", "constant"])
+def test_targets_are_scaled_as_in_memory_where_a_sample_lacks_rows(spread):
+    X, _ = make_rows(900)
+    y = 1e8 + spread * np.nan_to_num(X[:, 0])
+    stream = Stream(X, y, buffer_rows=200, sample_rows=100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the constant
+        a, b = both(SparseMLPRegressor, (X, y), stream, max_iter=1)
+    assert b.target_mean_ == pytest.approx(a.target_mean_, rel=1e-15)
+    assert b.target_scale_ == pytest.approx(a.target_scale_, rel=1e-4)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 3.0}, {2: 0.0}])

@@ -215,10 +215,9 @@ class _Numbers:
     def targets(self) -> NumberTargets:
         for block, own in self.recut.rest():
             self.moments.add(block.copy(), own)
-        mean, spread = self.moments.centre, self.moments.deviation
-        constant = spread <= 1e-7 * np.abs(mean)
-        scale = np.where(constant, 1.0, spread)
-        return NumberTargets("identity", mean, scale, self.one_column)
+        return NumberTargets.of_moments(
+            self.moments.centre, self.moments.deviation, one_column=self.one_column
+        )
 
 
 def first_pass(
