@@ -45,7 +45,7 @@ def layers(neurons):
 
 
 def growth_run(method, neurons):
-    """What one fit of so many neurons took; the sparse rows are random."""
+    """What one fit of a network of this size took; the sparse rows are random."""
     sizes = layers(neurons)
     pairs = sum(a + b for a, b in pairwise(sizes))
     return measure(

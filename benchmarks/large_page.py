@@ -214,16 +214,18 @@ def published_lines(runs):
     yield "## Beside published figures"
     yield ""
     yield (
-        "**SET.** Its authors give minutes per epoch on a laptop with 16 GB, for 3,312 "
-        "inputs, three hidden layers and 5 outputs, epsilon 20, batches of 2, two "
-        "thirds of the rows of the data set `lung`, and 30 % of the connections "
-        "replaced after each epoch; their program is Python, SciPy and Cython, in "
-        "float64 (github.com/dcmocanu/sparse-evolutionary-artificial-neural-networks: "
+        "**SET.** Its authors give minutes per epoch on a laptop with 16 GB. Their "
+        "network has 3,312 inputs, three hidden layers, 5 outputs and epsilon 20; "
+        "it trains on two thirds of the rows of the data set `lung`, in batches of "
+        "2, and replaces 30 % of the connections after each epoch. Their program is "
+        "written in Python, SciPy and Cython, in float64. The times are those of "
+        "its first, slower rewiring "
+        "(github.com/dcmocanu/sparse-evolutionary-artificial-neural-networks: "
         "`README.md`, commit 5590ba9a1681, and `set_mlp_sparse_data_structures.py`, "
-        "commit 15dd0c01292d; with its first, slower rewiring). We run that "
-        'shape with method "set" on 135 rows of random numbers: two thirds of 203, '
-        "which is how many rows we take `lung` to have; the program does not say it. "
-        "The machines differ, so the ratio is no comparison of programs alone."
+        'commit 15dd0c01292d). We train the same shape with method "set" on 135 '
+        "rows of random numbers: two thirds of 203, the number of rows that we "
+        "assume for `lung`, since the program does not say it. The machines differ "
+        "too, so the ratio does not compare the programs alone."
     )
     yield ""
     heads = ("per layer", "neurons", "theirs, s", "ours, s", "ratio", "ours, peak GB")

@@ -123,8 +123,8 @@ def parsed_options(texts: list[str], estimator: Any) -> dict[str, Any]:
             )
         if name == "profile":
             raise ValueError(
-                f"--option {text}: a profile is no parameter, but a set of them. Use "
-                f"--profile {value.lower()} of `cofire train`."
+                f"--option {text}: a profile is a set of parameters, not one of them. "
+                f"Use --profile {value.lower()} of `cofire train`."
             )
         if name not in estimator.get_params():
             raise unknown_name("option", name, estimator.get_params().keys())

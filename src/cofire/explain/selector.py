@@ -226,7 +226,7 @@ class SparseFeatureSelector(SelectorMixin, MetaEstimatorMixin, BaseEstimator):
         classes, continuous = is_classifier(estimator), kind.startswith("continuous")
         if classes and continuous:
             raise ValueError(
-                f"y holds numbers that are no classes ({kind}), but estimator is a "
+                f"y holds numbers that are not classes ({kind}), but estimator is a "
                 "SparseMLPClassifier: give a SparseMLPRegressor, or None to have it "
                 "chosen by y."
             )

@@ -36,7 +36,7 @@ private:
         Buckets(const std::vector<uint32_t>& hashes, const std::vector<double>& strength,
                 int n_bits);
     };
-    // The connections of a layer that are no candidates, by output neuron: to look one up touches
+    // The connections of a layer that are not candidates, by output neuron: to look one up touches
     // the few of its neuron, not places all over memory.
     class Kept {
     public:

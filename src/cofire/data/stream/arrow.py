@@ -157,7 +157,7 @@ class ArrowStream(Source):
 
 
 def cut(batch: Any, n_bytes: int) -> Iterator[Any]:
-    """Cut a record batch into parts of about so many bytes; they share its memory."""
+    """Cut a record batch into parts of about n_bytes each, which share its memory."""
     n = batch.num_rows
     size = max(64, n_bytes * n // max(1, batch.get_total_buffer_size()))
     for start in range(0, n, size):

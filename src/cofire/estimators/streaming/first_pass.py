@@ -378,7 +378,7 @@ class _FirstPass:
 
 
 def mark(chunk: Any, before: int) -> int:
-    """Return a checksum of the targets and of some rows, going on from another."""
+    """Return a checksum of the targets and of some rows, which continues another."""
     for values in every_value(chunk, 16):
         before = zlib.crc32(values, before)
     return before

@@ -49,7 +49,7 @@ class Layout:
         return whole * self.n_rows + own * self.size, size
 
     def n_blocks(self, n_epochs: int, steps: Steps) -> int:
-        """Return how many blocks so many epochs take."""
+        """Return the number of blocks that these epochs take."""
         if self.by_pass:
             return n_epochs * self.per_pass
         return -(-n_epochs * steps.per_epoch * steps.batch_size // self.size)

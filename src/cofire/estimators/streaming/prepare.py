@@ -239,7 +239,7 @@ def _buffer_rows(stream: Any, memory: Memory, plan: Plan, n_rows: int) -> int | 
     if size > memory.buffer_rows:
         need = 6 * size * memory.encoded + (stream.memory_budget - memory.usable)
         raise ValueError(
-            f"buffer_rows={asked}: two buffers of so many rows do not fit into "
+            f"buffer_rows={asked}: two buffers of that size do not fit into "
             f"memory_budget={in_words(stream.memory_budget)}; give at least "
             f"{in_words(need)}, or at most buffer_rows={memory.buffer_rows}."
         )

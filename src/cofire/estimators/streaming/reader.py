@@ -18,7 +18,7 @@ from cofire.estimators.streaming.layout import Layout
 from cofire.estimators.streaming.tables import joined, taken
 
 _MANY_RUNS = 2**20
-"""Of so many runs of rows, nearly the right fraction has small random keys."""
+"""With more runs of rows, nearly the right fraction has keys below that fraction."""
 CHANGED = (
     "the rows of the stream have changed since the first pass over them: {}. Training "
     "reads them again and again: they must stay the same, in the same chunks."

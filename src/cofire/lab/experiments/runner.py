@@ -132,7 +132,7 @@ class _Runner:
         self.left: dict[Run, None] = {}
 
     def run(self, todo: Sequence[Run], executor: Executor, most: float) -> None:
-        """Run these, at most so many at once."""
+        """Run these, at most `most` of them at once."""
         self.left = dict.fromkeys(todo)
         executor.needs(files_of(todo))
         claimed, running = self._claimed(todo), self.campaign.running

@@ -1,6 +1,7 @@
 """What executors on other machines share: a task that is lost begins again."""
 
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,9 +41,9 @@ class RemoteExecutor(Executor):
         self._waiting.append(key)
         self._place()
 
+    @abstractmethod
     def _place(self) -> None:
         """Give waiting tasks to workers."""
-        raise NotImplementedError
 
     def _begin(self) -> tuple[Hashable, Task]:
         """Return the next task that waits."""
