@@ -10,7 +10,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from cofire.core.dates import parts_of
 from cofire.data import Preprocessing, Reading, Table, read_table
-from cofire.data.preprocessing.columns import DateColumn
+from cofire.data.preprocessing.column import DateColumn
 from cofire.data.preprocessing.kinds import Dates, find_kinds
 from cofire.data.preprocessing.row_sketch import MOST_KEPT, RowSketch
 from cofire.data.preprocessing.training_rows import FileOptions, TrainingRows

@@ -17,12 +17,7 @@ from cofire.core.machine import n_threads
 from cofire.core.network import SparseNetwork
 from cofire.energy import measure
 from cofire.engine.floats import standard_floats
-from cofire.estimators.description import (
-    check_storable,
-    describe,
-    fingerprint,
-    remembering,
-)
+from cofire.estimators.checkpointing import open_checkpoints
 from cofire.estimators.fit_energy import FitEnergy
 from cofire.estimators.holdout import outputs_of, scorer_of
 from cofire.estimators.importances import feature_importances
@@ -48,7 +43,6 @@ from cofire.estimators.streaming import is_stream
 from cofire.estimators.streaming.prepare import prepare_stream
 from cofire.estimators.targets import Targets
 from cofire.methods import Method
-from cofire.persistence.checkpoints import FitCheckpoints
 from cofire.training.cost import Receipt, receipt
 from cofire.training.progress import Progress, Scorer
 from cofire.training.record import EpochRecord
@@ -134,7 +128,7 @@ class BaseSparseMLP(CallbackSupport, Parameters):
 
         opened = None
         if plan.checkpoint is not None and not partial:
-            opened = partial_call(_checkpoints, prepared, spent)
+            opened = partial_call(open_checkpoints, prepared, spent)
         if prepared.continues:
             spent.continues(self._fitted.energy)
         watched = bool(self._callbacks(prepared))
@@ -381,23 +375,3 @@ class BaseSparseMLP(CallbackSupport, Parameters):
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = bool(self.standardize)
         return tags
-
-
-def _checkpoints(
-    prepared: Prepared, spent: FitEnergy, estimator: Any, index: int
-) -> FitCheckpoints:
-    """Open the checkpoints of one network; the estimator is the copy that has it."""
-    assert prepared.plan.checkpoint is not None
-    check_storable(estimator)
-    start = prepared.trainings[index] if prepared.continues else None
-    return FitCheckpoints(
-        prepared.plan.checkpoint,
-        fingerprint(estimator, prepared.arrays, start, index),
-        describe=lambda progress, tensors: (
-            describe(estimator, [progress], tensors) | {"energy": spent.total.to_dict()}
-        ),
-        callbacks=remembering(estimator.callbacks) if index == 0 else [],
-        max_epochs=prepared.plan.settings.max_epochs,
-        repeats=estimator.random_state is not None,
-        one_of_several=index > 0,
-    )

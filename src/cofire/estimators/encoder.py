@@ -6,7 +6,6 @@ order: the columns of numbers, the parts of dates, whether a number was missing,
 levels of the columns of categories, the pieces of the columns of numbers.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
@@ -20,21 +19,24 @@ from cofire.estimators.frames import (
     is_frame,
     number_columns,
     numbers,
-    rounding,
 )
 from cofire.estimators.inputs import ScaledBytes
+from cofire.estimators.number_blocks import (
+    VALUES,
+    averages,
+    neighbours,
+    number_block,
+    rounding_of,
+)
 from cofire.estimators.pieces import Learner, Pieces, piece_scales
 from cofire.estimators.scaling import (
     MOST,
     column_scales,
-    eps_of,
     flag_scales,
     sparse_scales,
     standardise,
 )
 
-_VALUES = 2**17
-"""Values that are handled at a time, in float64."""
 _WIDE = 256
 """Inputs beyond which categories make sparse rows."""
 
@@ -117,7 +119,7 @@ class Encoder:
             block = number_block(X, part, used)
             given = part < n_features  # parts of dates are pieces already
             learner.look(block[given], part[given], weight)
-            fractions.append(_averages(np.isnan(block), weight))
+            fractions.append(averages(np.isnan(block), weight))
             eps = np.array([rounding_of(X, j) for j in part])
             centre, scale = column_scales(block, weight, eps, bounded=bounded)
             centres.append(centre)
@@ -202,8 +204,8 @@ class Encoder:
             X.sum_duplicates()
         n_entries = X.indptr[-1]
         data = np.empty(n_entries, np.float32)
-        for start in range(0, n_entries, _VALUES):
-            part = slice(start, min(start + _VALUES, n_entries))
+        for start in range(0, n_entries, VALUES):
+            part = slice(start, min(start + VALUES, n_entries))
             values = X.data[part].astype(np.float64)
             standardise(values, 0.0, self.scale[X.indices[part]], bounded=False)
             data[part] = values
@@ -251,7 +253,7 @@ class Encoder:
         else:
             which, centre, scale = self._numbers_and_pieces
             flags = slice(n, n + len(self.missing))
-            step = max(1, _VALUES // len(which))
+            step = max(1, VALUES // len(which))
             for start in range(0, X.shape[0], step):
                 rows = slice(start, start + step)
                 values = X[rows].take(which, axis=1).astype(np.float64)
@@ -369,34 +371,3 @@ class Encoder:
         self._standardise_pieces(pieces, own)
         standardise(edges, self.centre[i], self.scale[i : i + 1], bounded=self.bounded)
         return np.hstack([edges, pieces])
-
-
-# ---- columns of X --------------------------------------------------------------------
-
-
-def neighbours(X: Any, columns: np.ndarray) -> Iterator[np.ndarray]:
-    """Columns that are read together: a small part of X."""
-    step = max(1, max(_VALUES, X.shape[0] * X.shape[1] // 128) // X.shape[0])
-    for start in range(0, len(columns), step):
-        yield columns[start : start + step]
-
-
-def number_block(X: Any, columns: np.ndarray, used: np.ndarray | None) -> np.ndarray:
-    """Copy columns of numbers, for the rows in use: (n_columns, n_rows) float64."""
-    if is_frame(X):
-        block = np.stack([numbers(X, int(j)) for j in columns])
-    else:  # all columns are numbers: these are neighbours
-        own = X[:, columns[0] : columns[-1] + 1].T
-        block = np.array(own, dtype=np.float64, order="C")
-    return block if used is None else np.ascontiguousarray(block[:, used])
-
-
-def rounding_of(X: Any, j: int) -> float:
-    return rounding(X, int(j)) if is_frame(X) else eps_of(X.dtype)
-
-
-def _averages(flags: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
-    """Fraction of ones in each row of flags, by weight."""
-    if weight is None:
-        return flags.mean(axis=1)
-    return (flags * weight).sum(axis=1) / weight.sum()

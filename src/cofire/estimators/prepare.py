@@ -78,6 +78,11 @@ class Prepared:
         """All data that the outcome depends on."""
         return [*self.rows, *(self.validation or ())]
 
+    def outputs(self, network: SparseNetwork, ids: np.ndarray) -> np.ndarray:
+        """Return the outputs of a network for some of the rows."""
+        some = engine_rows(subset(self.rows, ids).X)
+        return outputs_of([network], some, self.plan.settings.n_threads, "X")
+
     def data(self, seed: int) -> TrainingData:
         """Return what to train on; rows are held out where validation data are needed.
 
@@ -110,10 +115,6 @@ class Prepared:
             used = None if weight is None else weight[row_ids]
             return targets.score_and_loss(outputs, encoded[row_ids], used)
 
-        def outputs(network: SparseNetwork, ids: np.ndarray) -> np.ndarray:
-            some = subset(self.rows, ids).X
-            return outputs_of([network], engine_rows(some), n_threads, "X")
-
         return TrainingData(
             rows,
             encoded,
@@ -121,7 +122,7 @@ class Prepared:
             row_ids,
             validate,
             measure,
-            outputs,
+            self.outputs,
             n_counted=self.n_counted,
         )
 

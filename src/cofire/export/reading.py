@@ -8,7 +8,8 @@ import scipy.sparse
 from sklearn.utils.validation import check_is_fitted
 
 from cofire.data import Preprocessing
-from cofire.data.preprocessing.columns import Columns, DateColumn, WordColumn
+from cofire.data.preprocessing.column import DateColumn, WordColumn
+from cofire.data.preprocessing.columns import Columns
 from cofire.data.preprocessing.kinds import words
 from cofire.errors import listed
 from cofire.estimators.base import BaseSparseMLP

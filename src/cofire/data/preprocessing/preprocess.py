@@ -11,12 +11,8 @@ import numpy as np
 
 from cofire.data.catalog.dataset import Dataset, Samples
 from cofire.data.catalog.lookup import entry_of
-from cofire.data.preprocessing.columns import (
-    Columns,
-    DateColumn,
-    NumberColumn,
-    WordColumn,
-)
+from cofire.data.preprocessing.column import DateColumn, NumberColumn, WordColumn
+from cofire.data.preprocessing.columns import Columns
 from cofire.data.preprocessing.features import Features
 from cofire.data.preprocessing.kinds import Kind
 from cofire.data.preprocessing.paper import paper_scale

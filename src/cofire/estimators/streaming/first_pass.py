@@ -1,103 +1,31 @@
 """The first pass over a stream: what a fit must know before it trains."""
 
 import hashlib
-import warnings
 import zlib
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils import column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 
 from cofire.engine.floats import standard_floats
 from cofire.estimators.encoder import Encoder
 from cofire.estimators.frames import is_frame
-from cofire.estimators.inputs import naming
-from cofire.estimators.raw import check_training
+from cofire.estimators.streaming.checker import Checker
 from cofire.estimators.streaming.moments import (
     BLOCK_VALUES,
     ColumnMoments,
-    Moments,
     SparseMoments,
 )
 from cofire.estimators.streaming.sample import Sample
 from cofire.estimators.streaming.tables import Recut, row_bytes, taken
-from cofire.estimators.targets import ClassTargets, NumberTargets, Targets
+from cofire.estimators.streaming.targets import Labels, Numbers
+from cofire.estimators.targets import Targets
 
 MOST_SAMPLE = 2**16
 """Rows of the sample, if no number is asked for."""
-MOST_CLASSES = 2**16
-
-
-@dataclass(eq=False)
-class Checker:
-    """Checks chunks as `fit` checks X, y and sample_weight; errors name the chunk."""
-
-    estimator: Any
-    """A copy of the one being fitted: it learns the columns of X."""
-    encoder: Encoder | None
-    reset: bool
-    """Whether the next chunk is the first, by which the columns are known."""
-    weighted: bool | None = None
-    """Whether rows have weights; None: no chunk came yet."""
-
-    def check(self, number: int, chunk: Any) -> tuple[Any, Any, np.ndarray | None]:
-        """Return X, y and weights."""
-        kind: type[Targets] = self.estimator._targets_kind
-        if chunk.y is None:
-            raise ValueError(
-                "y: the stream has no targets. Name them: Stream(..., target='NAME'), "
-                "or Stream(X, y) for arrays."
-            )
-        weighted = chunk.weight is not None
-        if self.weighted not in (None, weighted):
-            raise ValueError(
-                f"sample_weight: chunk {number + 1} of the stream has "
-                f"{'weights' if weighted else 'none'}, others differ: give all chunks "
-                "weights, or none."
-            )
-        self.weighted = weighted
-        try:
-            X, y, weight = check_training(
-                self.estimator,
-                chunk.X,
-                chunk.y,
-                chunk.weight,
-                raw=self.estimator.standardize,
-                encoder=self.encoder,
-                reset=self.reset,
-                numeric=kind.is_numeric,
-            )
-            y = kind.check(y)
-        except (ValueError, TypeError) as error:
-            if self.reset:
-                raise
-            wrong = TypeError if isinstance(error, TypeError) else ValueError
-            raise wrong(f"chunk {number + 1} of the stream: {error}") from error
-        self.reset = False
-        return X, y, weight
-
-    def existing(self, X: Any, y: Any, weight: np.ndarray | None) -> tuple[Any, ...]:
-        """Return the rows that exist: of weight > 0."""
-        exists = self._exists(y, weight)
-        if exists is None:
-            return X, y, weight
-        return tuple(taken(values, exists) for values in (X, y, weight))
-
-    def _exists(self, y: Any, weight: np.ndarray | None) -> np.ndarray | None:
-        by_class = getattr(self.estimator, "class_weight", None)
-        exists = None if weight is None else weight > 0
-        if isinstance(by_class, dict) and np.ndim(y) == 1:
-            absent = [label for label, value in by_class.items() if value == 0]
-            if absent:
-                others = ~np.isin(y, absent)
-                exists = others if exists is None else exists & others
-        return None if exists is None or exists.all() else np.flatnonzero(exists)
 
 
 @dataclass(eq=False)
@@ -136,90 +64,6 @@ class Facts:
         return None if weight is None else weight.astype(np.float32)
 
 
-@dataclass(eq=False)
-class _Labels:
-    """The classes that came, and how often."""
-
-    classes: Any = None
-    counts: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    n_columns: int = 0
-
-    def add(self, y: Any) -> None:
-        if scipy.sparse.issparse(y) or (np.ndim(y) == 2 and np.shape(y)[1] > 1):
-            if self.n_columns not in (0, y.shape[1]):
-                raise ValueError(
-                    f"y: expected {self.n_columns} columns, got {y.shape[1]}."
-                )
-            self.n_columns = y.shape[1]
-            return
-        with naming("y"):
-            with warnings.catch_warnings():
-                # A small chunk may have as many classes as rows.
-                warnings.simplefilter("ignore")
-                check_classification_targets(y)
-            labels, counts = np.unique(column_or_1d(y), return_counts=True)
-            if self.classes is None:
-                self.classes, self.counts = labels, counts
-                return
-            before, every = self.counts, np.concatenate([self.classes, labels])
-            self.classes, place = np.unique(every, return_inverse=True)
-        if len(self.classes) > MOST_CLASSES:
-            raise ValueError(
-                f"y has more than {MOST_CLASSES} classes: numbers to predict are for "
-                "SparseMLPRegressor."
-            )
-        both = np.concatenate([before, counts])
-        self.counts = np.bincount(place, both).astype(np.int64)
-
-    def targets(self) -> ClassTargets:
-        if self.n_columns:
-            return ClassTargets.learn(np.repeat([[0], [1]], self.n_columns, 1), None)
-        # Each of them several times, as scikit-learn expects of classes.
-        return ClassTargets.learn(np.repeat(self.classes, 4), None)
-
-    def weights(self, class_weight: Any) -> np.ndarray | None:
-        """Return the weight of each class."""
-        if class_weight is None:
-            return None
-        if self.n_columns:
-            raise ValueError(
-                "class_weight: not for several columns of y in a stream. Give the rows "
-                "weights instead."
-            )
-        if class_weight == "balanced":
-            return self.counts.sum() / (len(self.classes) * self.counts)
-        weights = compute_class_weight(
-            class_weight, classes=self.classes, y=self.classes
-        )
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-            raise ValueError(
-                "class_weight must be finite numbers >= 0, not all of them 0, got "
-                f"{class_weight!r}."
-            )
-        return weights
-
-
-class _Numbers:
-    """Mean and deviation of targets that are numbers."""
-
-    def __init__(self) -> None:
-        self.moments, self.recut = Moments(), Recut(2**14)
-        self.one_column = True
-
-    def add(self, y: np.ndarray, weight: np.ndarray | None) -> None:
-        columns = y.reshape(len(y), -1)
-        self.one_column = columns.shape[1] == 1
-        for block, own in self.recut.add(columns, weight):
-            self.moments.add(block.copy(), own)
-
-    def targets(self) -> NumberTargets:
-        for block, own in self.recut.rest():
-            self.moments.add(block.copy(), own)
-        return NumberTargets.of_moments(
-            self.moments.centre, self.moments.deviation, one_column=self.one_column
-        )
-
-
 def first_pass(
     estimator: Any, stream: Any, *, encoder: Encoder | None, continues: bool
 ) -> Facts:
@@ -242,7 +86,7 @@ class _FirstPass:
         self.hash = None
         if estimator.checkpoint is not None or estimator.callbacks:
             self.hash = hashlib.sha256()
-        self.labels, self.numbers = _Labels(), _Numbers()
+        self.labels, self.numbers = Labels(), Numbers()
         self.first: Any = None
         self.sample: Sample | None = None
         self.moments: Any = None

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from cofire.estimators.encoder import Encoder, neighbours, number_block, rounding_of
+from cofire.estimators.encoder import Encoder
 from cofire.estimators.frames import is_frame
+from cofire.estimators.number_blocks import neighbours, number_block, rounding_of
 from cofire.estimators.scaling import (
     FAR,
     LEAST,

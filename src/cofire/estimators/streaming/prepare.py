@@ -82,10 +82,6 @@ class PreparedStream(Prepared):
             outputs = outputs_of([network], rows, n_threads, "X")
             return targets.score_and_loss(outputs, encoded, weight)
 
-        def outputs(network: SparseNetwork, ids: np.ndarray) -> np.ndarray:
-            some = subset(self.rows, ids).X
-            return outputs_of([network], engine_rows(some), n_threads, "X")
-
         return StreamedData(
             rows,
             encoded,
@@ -93,7 +89,7 @@ class PreparedStream(Prepared):
             self.row_ids,
             validate,
             measure,
-            outputs,
+            self.outputs,
             feed=self.feed,
             layout=self.layout,
         )
