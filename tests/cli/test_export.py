@@ -8,27 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import cofire
 from cofire import SparseMLPClassifier
-from cofire.cli import app
 from cofire.export.reading import rows_of
 from cofire.export.targets import TARGETS
 from helpers.c_programs import CModel
+from helpers.commands import done, run
 from helpers.exported import case, table
 
 SMALL = ("--hidden", 30, "--epochs", 5, "--networks", 2, "--n-jobs", 1, "--seed", 0)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def refused(*arguments):

@@ -10,29 +10,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import cofire
 from cofire import SparseMLPClassifier, SparseMLPRegressor
-from cofire.cli import app
 from cofire.cli.inputs import load_model
 from cofire.export import to_c, to_onnx
 from cofire.export.reading import plain_model, rows_of
 from cofire.lab.experiments.store import Store
 from helpers.c_programs import CModel
+from helpers.commands import done, run
 from helpers.needs import needs_package
 
 SMALL = ("--hidden", 20, "--epochs", 5, "--n-jobs", 1)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def told(*arguments):

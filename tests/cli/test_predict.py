@@ -7,21 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from cofire.cli import app
+from helpers.commands import done, run
 
 SMALL = ("--hidden", 8, "--epochs", 2, "--epsilon", 1, "--n-jobs", 1, "--no-baselines")
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def refused(*arguments):

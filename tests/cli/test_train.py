@@ -12,11 +12,9 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from sklearn.preprocessing import StandardScaler
-from typer.testing import CliRunner
 
 import cofire
 from cofire import profiles
-from cofire.cli import app
 from cofire.cli.evaluate import of_classes
 from cofire.cli.scores import not_beaten, verdict
 from cofire.data import CATALOG, catalog
@@ -24,18 +22,9 @@ from cofire.data.preprocessing.preprocess import Preprocessing
 from cofire.data.tables import Table
 from cofire.persistence import model_file as container
 from cofire.saving import load_with_document, save
+from helpers.commands import done, run
 
 SMALL = ("--hidden", 20, "--hidden", 20, "--epochs", 15, "--n-jobs", 1)
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments])
-
-
-def done(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def refused(*arguments):
